@@ -1,0 +1,25 @@
+PYTHON ?= python3
+RUN = .venv/bin/python
+
+.PHONY: help html serve test bench clean environment
+
+help:  ## 할 수 있는 일의 목록
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+
+html: environment  ## 사이트를 build/html에 짓습니다
+	@$(RUN) conf/build.py
+
+serve: environment  ## 사이트를 열어 두고, 고칠 때마다 다시 짓습니다
+	@$(RUN) -m sphinx_autobuild -n -c conf -d build/serve/doctrees docs build/serve/html --watch transformer_notes --watch conf --re-ignore '\.mo$$|__pycache__'
+
+test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니다
+	@$(RUN) -m pytest docs tests
+
+bench: environment  ## 빌드와 시험에 걸리는 시간을 잽니다
+	@$(RUN) tests/benchmark_site.py
+
+clean:  ## 지은 것과 환경을 지웁니다
+	rm -rf build .venv *.egg-info
+
+environment:
+	@$(PYTHON) conf/environment.py

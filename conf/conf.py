@@ -1,0 +1,104 @@
+"""사이트의 모든 설정."""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUILD = Path(os.environ.get("TRANSFORMER_NOTES_BUILD", HERE.parent / "build"))
+sys.path.insert(0, str(HERE / "extensions"))
+
+import stand_ins  # noqa: E402
+from snippets import MYST_EXTENSIONS  # noqa: E402
+from source_links import linkcode_resolve  # noqa: E402, F401
+
+stand_ins.install("tensorflow", "keras", "numpy", "matplotlib")
+
+project = "트랜스포머 노트"
+author = "트랜스포머 노트"
+copyright = "글과 그림 CC BY 4.0 · 코드 MIT"
+language = "ko"
+locale_dirs = [os.path.relpath(HERE / "locale", HERE.parent / "docs")]
+templates_path = ["templates"]
+exclude_patterns = ["conftest.py"]
+highlight_language = "none"
+default_role = "code"
+numfig = True
+nitpicky = True
+show_warning_types = True
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.linkcode",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx_codeautolink",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_exercise",
+    "sphinx_togglebutton",
+    "sphinxcontrib.bibtex",
+    # 우리 것 (conf/extensions)
+    "codeautolink_cache",
+    "execution",
+    "korean",
+    "page_checks",
+    "source_links",
+]
+
+# 페이지와 셀
+myst_enable_extensions = MYST_EXTENSIONS
+pages_store = str(BUILD / "executed")
+nb_custom_formats = {".md": ["execution.read_executed", {"store": pages_store}]}
+nb_execution_mode = "off"  # execution 확장이 이미 실행했습니다
+nb_output_stderr = "error"
+nb_code_prompt_show = "코드 펼치기"
+nb_code_prompt_hide = "코드 접기"
+nb_render_text_lexer = "none"
+nb_render_error_lexer = "none"
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+codeautolink_concat_default = True
+
+# 소스와 API. 저장소 주소를 정하면 소스 링크가 그리로도 이어집니다.
+repository_url = ""
+
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = True
+napoleon_use_rtype = False
+napoleon_custom_sections = [("Call arguments", "params_style")]
+nitpick_ignore_regex = [(r"py:.*", r"(tensorflow|tf|keras|matplotlib|numpy)\..*")]
+
+bibtex_bibfiles = [str(HERE / "references.bib")]
+
+# 겉모습. 글꼴과 수식과 스크립트는 모두 사이트 안에 있습니다.
+html_theme = "sphinx_book_theme"
+html_title = project
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_search_summary = False  # 파일로 열면 본문을 가져올 수 없습니다
+html_last_updated_fmt = None
+html_theme_options = {
+    "navbar_persistent": [],
+    "home_page_in_toc": True,
+    "show_toc_level": 2,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "search_bar_text": "검색...",
+    "toc_title": "이 장의 차례",
+    "footer_content_items": ["extra-footer.html"],
+    "extra_footer": "글과 그림은 CC BY 4.0, 코드는 MIT 허가서를 따릅니다.",
+}
+html_context = {"default_mode": "auto"}
+if repository_url:
+    html_theme_options |= {
+        "repository_url": repository_url,
+        "use_repository_button": True,
+    }
+mathjax_path = "mathjax/tex-svg-full.js"
+togglebutton_hint = "펼치기"
+togglebutton_hint_hide = "접기"

@@ -1,0 +1,116 @@
+r"""한국어를 위해 Sphinx를 다듬습니다: reStructuredText의 조사, 검색, 복사 단추.
+
+reStructuredText는 표시한 말 뒤에 빈칸이나 문장 부호를 바랍니다. 한국어는 조사를 붙여
+씁니다. ``query``와처럼 쓴 곳에 눈에 보이지 않는 경계(``\ ``)를 넣어 줍니다.
+
+검색은 한글을 두 글자씩 겹쳐 잘라 찾습니다. '임베딩'은 '임베', '베딩'이 됩니다. 조사가
+붙은 말도, 낱말의 가운데도 찾으며 형태소 사전이 필요 없습니다.
+"""
+
+import re
+from pathlib import Path
+
+from snippets import find_snippets
+from sphinx.search import SearchLanguage, languages
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+# 여는 표시와 닫는 표시를 짝지어 지나가도록, 조사가 없는 것도 함께 찾습니다.
+_MARKED = re.compile(r"(``[^`]+``|`[^`]+`_{0,2}|\*\*[^*]+\*\*)([가-힣]?)")
+
+
+def separate_particles(text):
+    return _MARKED.sub(lambda m: f"{m[1]}\\ {m[2]}" if m[2] else m[1], text)
+
+
+def in_docstring(app, what, name, obj, options, lines):
+    lines[:] = separate_particles("\n".join(lines)).split("\n")
+
+
+def in_page(app, docname, content):
+    path = Path(app.env.doc2path(docname))
+    if path.suffix != ".rst":
+        return
+    lines = content[0].split("\n")
+    start, parts = 0, []
+    for snippet in [*find_snippets(path, content[0]), None]:  # 코드는 건드리지 않습니다
+        first = len(lines) if snippet is None else snippet.line - 1
+        last = first if snippet is None else first + snippet.source.count("\n") + 1
+        parts += separate_particles("\n".join(lines[start:first])).split("\n")[
+            : first - start
+        ]
+        parts += lines[first:last]
+        start = last
+    content[0] = "\n".join(parts)
+
+
+class Korean(SearchLanguage):
+    """한글은 두 글자씩, 나머지는 낱말대로 찾습니다. 짧은 말은 앞뒤를 채웁니다."""
+
+    lang = "ko"
+    language_name = "Korean"
+    js_stemmer_rawcode = None
+    js_splitter_code = """
+function splitQuery(query) {
+  const terms = [];
+  for (const word of query.normalize("NFC").toLowerCase()
+      .match(/[\\uac00-\\ud7a3]+|[\\p{L}\\p{N}_]+/gu) || []) {
+    if (!/^[\\uac00-\\ud7a3]/.test(word)) { terms.push(word); continue; }
+    if (word.length === 1) { terms.push("_" + word + "_"); continue; }
+    for (let i = 0; i + 1 < word.length; i++) {
+      terms.push("_" + word.slice(i, i + 2) + "_");
+    }
+  }
+  return [...new Set(terms)];
+}
+"""
+
+    def split(self, text):
+        terms = []
+        for word in re.findall(r"[가-힣]+|[^\W가-힣]+", text.lower()):
+            if not re.match("[가-힣]", word):
+                terms.append(word)
+                continue
+            terms += [f"_{character}_" for character in word]
+            terms += [f"_{word[i : i + 2]}_" for i in range(len(word) - 1)]
+        return terms
+
+    def stem(self, word):
+        return word
+
+    def word_filter(self, word):
+        return len(word) > 1
+
+
+_SCRIPTS = {
+    "copybutton.js": {
+        "'copy': 'Copy'": "'copy': '복사'",
+        "'Copy to clipboard'": "'클립보드에 복사'",
+        "'Copied!'": "'복사했습니다'",
+        "'Failed to copy'": "'복사하지 못했습니다'",
+    },
+    "togglebutton.js": {"Toggle hidden content": "숨긴 내용 열고 닫기"},
+}
+
+
+def translate_scripts(app, exception):
+    """한국어가 없는 확장의 스크립트에서, 기본으로 쓰는 영어 문구를 바꿉니다."""
+    for name, phrases in _SCRIPTS.items():
+        path = Path(app.outdir) / "_static" / name
+        if exception or not path.exists():
+            continue
+        script = path.read_text(encoding="utf-8")
+        for english, korean in phrases.items():
+            if english not in script:
+                logger.warning("%s에 %s이 없어 옮기지 못했습니다", name, english)
+            script = script.replace(english, korean)
+        path.write_text(script, encoding="utf-8")
+
+
+def setup(app):
+    languages["ko"] = Korean
+    app.connect("autodoc-process-docstring", in_docstring)
+    app.connect("source-read", in_page)
+    app.connect("build-finished", translate_scripts)
+    return {"parallel_read_safe": True}

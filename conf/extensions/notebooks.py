@@ -1,0 +1,175 @@
+"""페이지의 셀과 그 출력: 읽기, 열쇠, 저장소.
+
+출력은 내용으로 찾습니다. 열쇠는 셀, 그 셀이 가져오는 패키지 모듈, 고정된 버전에서
+나오므로 문장을 고쳐도 그대로이고, 셀이나 모듈을 고치면 달라집니다.
+"""
+
+import ast
+import functools
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from myst_nb.core.read import read_myst_markdown_notebook
+from myst_parser.config.main import MdParserConfig
+from snippets import MYST_EXTENSIONS, find_snippets
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "transformer_notes"
+
+
+def read_notebook(path, text=None):
+    """페이지를 노트북으로 읽습니다. reStructuredText는 셀만 담깁니다."""
+    path = Path(path)
+    text = path.read_text(encoding="utf-8") if text is None else text
+    if path.suffix == ".rst":
+        cells = [s for s in find_snippets(path, text) if s.kind == "cell"]
+        notebook = nbformat.v4.new_notebook()
+        for cell in cells:
+            metadata = {"tags": sorted(cell.tags)}
+            notebook.cells.append(
+                nbformat.v4.new_code_cell(cell.source, metadata=metadata)
+            )
+        notebook.metadata["source_map"] = [cell.line - 1 for cell in cells]
+    else:
+        notebook = read_myst_markdown_notebook(
+            text,
+            MdParserConfig(enable_extensions=set(MYST_EXTENSIONS)),
+            add_source_map=True,
+        )
+        _mend_source_map(notebook, text.splitlines())
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "python"}
+    for index, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{index}"
+    return notebook
+
+
+def _mend_source_map(notebook, lines):
+    """경고가 페이지의 줄 번호를 말하게 합니다.
+
+    myst-nb는 잘라 낸 빈 줄을 세지 않고, 그릴 때 줄 번호에 1을 두 번 더합니다.
+    """
+    starts = notebook.metadata["source_map"]
+    for index, cell in enumerate(notebook.cells):
+        while cell.cell_type == "markdown" and not lines[starts[index]].strip():
+            starts[index] += 1
+        starts[index] -= 1
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def cache_key(notebook):
+    """출력을 정하는 모든 것의 지문입니다. 셀이 없으면 빈 문자열입니다."""
+    cells = [
+        (c.source, sorted(c.metadata.get("tags", []))) for c in code_cells(notebook)
+    ]
+    if not cells:
+        return ""
+    modules = set()
+    for source, _ in cells:
+        modules |= _imported_modules(source)
+    parts = [
+        json.dumps(cells),
+        sys.version,
+        _digest(ROOT / "conf" / "requirements.txt"),
+    ]
+    parts += [_digest(Path(__file__).with_name("page_runner.py"))]
+    parts += [name + _digest(_module_path(name)) for name in sorted(_closure(modules))]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _module_path(name):
+    return PACKAGE / f"{name}.py"
+
+
+def _closure(modules):
+    """모듈이 가져오는 패키지 안의 모듈까지 모두 모읍니다."""
+    found, waiting = {"__init__"}, set(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting |= _imported_modules(_module_path(name).read_text(encoding="utf-8"))
+    return found
+
+
+def _imported_modules(source):
+    """소스가 가져오는 패키지 모듈의 이름입니다. 읽지 못하면 모두로 봅니다."""
+    every = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # 매직이나 잘못된 셀
+        return every if PACKAGE.name in source else set()
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            top, *rest = name.split(".")
+            if top == PACKAGE.name:
+                found |= {rest[0]} & every if rest and rest[0] in every else every
+    return found
+
+
+class Store:
+    """열쇠마다 실행된 노트북 파일 하나를 둡니다. 파일은 통째로만 나타납니다."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def path(self, key):
+        return self.folder / f"{key}.ipynb"
+
+    def has(self, key):
+        return not key or self.path(key).exists()
+
+    def load(self, key):
+        return _read(self.path(key), self.path(key).stat().st_mtime_ns)
+
+    def save(self, key, notebook):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=self.folder, suffix=".part", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(nbformat.writes(notebook))
+        os.replace(file.name, self.path(key))
+
+    def keep_only(self, keys):
+        for path in self.folder.glob("*"):
+            if path.stem not in keys:
+                path.unlink()
+
+
+@functools.cache
+def _read(path, _changed):
+    return nbformat.read(path, as_version=4)
+
+
+def fill_outputs(notebook, store):
+    """저장된 출력을 노트북의 셀에 옮겨 담습니다. 없으면 `LookupError`를 냅니다."""
+    key = cache_key(notebook)
+    if not store.has(key):
+        raise LookupError(
+            "실행한 뒤에 페이지나 모듈이 바뀌었습니다. 다시 실행해 주세요."
+        )
+    if key:
+        executed = code_cells(store.load(key))
+        for cell, done in zip(code_cells(notebook), executed, strict=True):
+            cell["outputs"] = [nbformat.from_dict(output) for output in done.outputs]
+            cell["execution_count"] = done.execution_count
+    return notebook

@@ -1,0 +1,82 @@
+"""빌드가 페이지마다 확인하는 것: 파이썬은 모두 실행되는가, 그림에 설명이 있는가."""
+
+from collections import Counter
+from pathlib import Path
+
+from docutils import nodes
+from snippets import PYTHON_LANGUAGES, find_snippets, is_doctest
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+
+def check_python_runs(app, doctree):
+    """페이지가 파이썬으로 보이는 블록과 실행되는 블록을 맞추어 봅니다."""
+    path = Path(app.env.doc2path(app.env.docname))
+    snippets = find_snippets(path)
+    for snippet in snippets:
+        if snippet.kind == "unrun":
+            logger.warning(snippet.problem, location=f"{path}:{snippet.line}")
+    executed = Counter(_normal(s.source) for s in snippets)
+    for block in doctree.findall(_is_python_block):
+        if executed[_normal(block.astext())] > 0:
+            executed[_normal(block.astext())] -= 1
+        elif not _from_package(block):
+            first = block.astext().strip().splitlines()[0]
+            logger.warning(
+                "아무도 실행하지 않는 파이썬입니다: %s", first, location=block
+            )
+
+
+def _is_python_block(node):
+    if isinstance(node, nodes.doctest_block):
+        return True
+    if not isinstance(node, nodes.literal_block):
+        return False
+    if "output" in node.get("classes", []):
+        return False
+    return node.get("language", "").lower() in PYTHON_LANGUAGES or is_doctest(
+        node.astext()
+    )
+
+
+def _from_package(block):
+    """패키지의 소스와 독스트링은 페이지가 아니라 패키지에서 시험합니다."""
+    if block.get("definition"):
+        return True
+    while block is not None and not block.source:
+        block = block.parent
+    return block is not None and ":docstring of transformer_notes" in block.source
+
+
+def _normal(source):
+    return "\n".join(line.rstrip() for line in source.strip("\n").splitlines())
+
+
+def check_alt_text(app, doctree):
+    for image in doctree.findall(nodes.image):
+        parent = image
+        while image.line is None and (parent := parent.parent) is not None:
+            image.source, image.line = (
+                parent.source,
+                parent.line,
+            )  # 뒤따를 경고도 줄을 말하게
+        if not image.get("alt", "").strip():
+            logger.warning("그림에 대체 텍스트(alt)가 없습니다", location=image)
+
+
+def unwrap_untitled_sections(app, doctree):
+    """sphinx-exercise가 본문을 담는 제목 없는 절을 상자로 바꿉니다.
+
+    절에는 제목이 있다고 보는 확장이 있고, 그 절의 id는 문제마다 같아 한 쪽에 겹칩니다.
+    """
+    for section in list(doctree.findall(nodes.section)):
+        if not any(isinstance(child, nodes.title) for child in section.children):
+            section.replace_self(nodes.container("", *section.children))
+
+
+def setup(app):
+    app.connect("doctree-read", unwrap_untitled_sections, priority=400)
+    app.connect("doctree-read", check_python_runs)
+    app.connect("doctree-read", check_alt_text, priority=100)
+    return {"parallel_read_safe": True}

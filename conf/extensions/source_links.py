@@ -1,0 +1,206 @@
+"""글에서 소스로 가는 길.
+
+- 역할 ``src``: ``attention.scaled_dot_product_attention``처럼 적으면 그 정의로 갑니다.
+- 지시자 ``definition``: 정의를 실제 줄 번호와 함께 보이고 같은 줄로 가는 링크를 답니다.
+- 사이트 안의 소스 보기: 모듈마다 한 쪽, 줄마다 닻(anchor).
+
+패키지를 가져오지 않고 구문만 읽습니다. ``repository_url``을 정하면 저장소로도 갑니다.
+"""
+
+import ast
+import functools
+from pathlib import Path
+
+from docutils import nodes
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+logger = logging.getLogger(__name__)
+PACKAGE = Path(__file__).resolve().parents[2] / "transformer_notes"
+
+
+def find_definition(target):
+    """``module`` 또는 ``module.name``을 (파일, 첫 줄, 끝 줄)로 바꿉니다.
+
+    없으면 `LookupError`를 냅니다.
+    """
+    module, _, name = target.partition(".")
+    path = PACKAGE / f"{module}.py"
+    if not path.is_file():
+        raise LookupError(f"transformer_notes에 모듈 {module}이 없습니다: {target}")
+    first, last = 1, len(path.read_text(encoding="utf-8").splitlines())
+    if name:
+        lines = _definitions(path, path.stat().st_mtime_ns)
+        if name not in lines:
+            raise LookupError(f"{path.name}에 {name}의 정의가 없습니다: {target}")
+        first, last = lines[name]
+    return path, first, last
+
+
+@functools.cache
+def _definitions(path, _changed):
+    found = {}
+
+    def visit(body, prefix):
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                found[prefix + node.name] = start, node.end_lineno
+                visit(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = (
+                    node.targets if isinstance(node, ast.Assign) else [node.target]
+                )
+                for target in targets:
+                    if isinstance(target, ast.Name):
+                        found[prefix + target.id] = node.lineno, node.end_lineno
+
+    visit(ast.parse(path.read_text(encoding="utf-8")).body, "")
+    return found
+
+
+class source_reference(nodes.reference):
+    """소스 보기로 가는 링크입니다. 상대 주소는 쓸 때 정합니다."""
+
+
+def _links(config, path, first, last, text_nodes):
+    """사이트 안의 소스로 가는 링크와, 저장소가 있으면 그리로 가는 링크입니다."""
+    inside = source_reference(
+        "", "", *text_nodes, internal=True, classes=["source-link"]
+    )
+    inside["source_page"] = f"source/{path.stem}"
+    inside["source_anchor"] = f"L-{first}"
+    made = [inside]
+    if url := config.repository_url:
+        address = (
+            f"{url.rstrip('/')}/blob/{config.repository_branch}"
+            f"/{PACKAGE.name}/{path.name}#L{first}-L{last}"
+        )
+        made += [nodes.Text(" "), nodes.reference("", "저장소", refuri=address)]
+    return made
+
+
+class SourceRole(SphinxRole):
+    def run(self):
+        try:
+            path, first, last = find_definition(self.text)
+        except LookupError as error:
+            logger.warning(str(error), location=self.get_location())
+            return [nodes.literal("", self.text)], []
+        self.env.note_dependency(str(path))
+        name = self.text.partition(".")[2] or path.name
+        return _links(self.config, path, first, last, [nodes.literal("", name)]), []
+
+
+class Definition(SphinxDirective):
+    required_arguments = 1
+
+    def run(self):
+        target = self.arguments[0]
+        try:
+            path, first, last = find_definition(target)
+        except LookupError as error:
+            logger.warning(str(error), location=self.get_location())
+            return []
+        self.env.note_dependency(str(path))
+        where = f"{PACKAGE.name}/{path.name} {first}–{last}번 줄"
+        caption = nodes.paragraph("", "", classes=["source-caption"])
+        caption += _links(self.config, path, first, last, [nodes.Text(where)])
+        box = nodes.container("", caption, classes=["definition"])
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for start, stop, folded in _segments(path, first, last):
+            block = nodes.literal_block("", "\n".join(lines[start - 1 : stop]))
+            block["language"] = _language("\n".join(lines[start - 1 : stop]))
+            block["definition"] = block["linenos"] = True
+            block["highlight_args"] = {"linenostart": start}
+            self.set_source_info(block)
+            if folded:
+                label = f"독스트링 ({start}–{stop}번 줄)"
+                box += nodes.raw(
+                    "", f"<details><summary>{label}</summary>", format="html"
+                )
+                box += block
+                box += nodes.raw("", "</details>", format="html")
+            else:
+                box += block
+        return [box]
+
+
+def _language(source):
+    """조각난 정의는 구문이 아니므로 이름에 링크를 달지 않는 이름으로 색만 입힙니다."""
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return "PYTHON3"
+    return "python"
+
+
+def _segments(path, first, last):
+    """정의를 (첫 줄, 끝 줄, 접을지)로 나눕니다. 세 줄이 넘는 독스트링은 접습니다."""
+    docstrings = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            text = node.body[0]
+            if first <= text.lineno and text.end_lineno <= last:
+                docstrings.append((text.lineno, text.end_lineno))
+    start = first
+    for top, bottom in sorted(docstrings):
+        if bottom - top < 3:
+            continue
+        if start < top:
+            yield start, top - 1, False
+        yield top, bottom, True
+        start = bottom + 1
+    if start <= last:
+        yield start, last, False
+
+
+def resolve_links(app, doctree, docname):
+    for link in doctree.findall(source_reference):
+        page = app.builder.get_relative_uri(docname, link["source_page"])
+        link["refuri"] = f"{page}#{link['source_anchor']}"
+
+
+def source_pages(app):
+    """모듈마다 줄 번호가 닻인 소스 쪽을 만듭니다."""
+    for path in sorted(PACKAGE.glob("*.py")):
+        formatter = HtmlFormatter(
+            linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight"
+        )
+        code = highlight(path.read_text(encoding="utf-8"), PythonLexer(), formatter)
+        title = f"{PACKAGE.name}/{path.name}"
+        yield f"source/{path.stem}", {"title": title, "code": code}, "source.html"
+
+
+def visit_source_reference(translator, node):
+    translator.visit_reference(node)
+
+
+def depart_source_reference(translator, node):
+    translator.depart_reference(node)
+
+
+def linkcode_resolve(domain, info):
+    """API 쪽의 [소스] 링크입니다. 그 쪽은 ``reference/`` 아래에 있습니다."""
+    module = info["module"].rpartition(".")[2]
+    try:
+        path, first, _ = find_definition(f"{module}.{info['fullname']}")
+    except LookupError:
+        return None
+    return f"../source/{path.stem}.html#L-{first}"
+
+
+def setup(app):
+    app.add_config_value("repository_url", "", "env", str)
+    app.add_config_value("repository_branch", "main", "env", str)
+    app.add_node(
+        source_reference, html=(visit_source_reference, depart_source_reference)
+    )
+    app.add_role("src", SourceRole())
+    app.add_directive("definition", Definition)
+    app.connect("doctree-resolved", resolve_links)
+    app.connect("html-collect-pages", source_pages)
+    return {"parallel_read_safe": True, "env_version": 1}

@@ -1,0 +1,148 @@
+"""``pytest docs``: 모든 페이지와 README와 독스트링의 코드를 빠짐없이 실행합니다."""
+
+import ast
+import contextlib
+import os
+import random
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestParser
+from pathlib import Path
+
+import pytest
+from snippets import find_snippets
+from sybil import Region, Sybil
+from sybil.document import PythonDocStringDocument
+from sybil.evaluators.doctest import NUMBER, DocTestEvaluator
+from sybil.parsers.rest import DocTestParser as DocstringParser
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+
+# 실수는 적힌 자릿수까지 비교합니다: 마지막 자리에서 1만큼의 차이를 받아들입니다.
+FLAGS = NUMBER | ELLIPSIS | NORMALIZE_WHITESPACE
+check_doctest = DocTestEvaluator(FLAGS)
+
+
+def page_snippets(document):
+    """Sybil 파서: 페이지의 블록마다, doctest는 예마다 하나의 항목을 만듭니다."""
+    starts = [0]
+    for line in document.text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    for snippet in find_snippets(document.path, document.text):
+        if snippet.kind == "doctest":
+            for example in DocTestParser().get_examples(snippet.source):
+                first = snippet.line - 1 + example.lineno
+                last = first + (example.source + example.want).count("\n")
+                yield Region(starts[first], starts[last] - 1, example, check_doctest)
+        else:
+            first = snippet.line - 1
+            last = min(first + snippet.source.count("\n") + 1, len(starts) - 1)
+            run = run_cell if snippet.kind == "cell" else reject
+            yield Region(starts[first], starts[last] - 1, snippet, run)
+
+
+def run_cell(example):
+    """셀을 실행합니다. 마지막 줄의 식은 노트북처럼 값을 구하기만 합니다."""
+    snippet = example.parsed
+    code = compile(
+        ast.parse("\n" * (snippet.line - 1) + snippet.source), example.path, "exec"
+    )
+    if "raises-exception" not in snippet.tags:
+        exec(code, example.namespace)
+        return
+    try:
+        exec(code, example.namespace)
+    except Exception:
+        return
+    raise AssertionError("raises-exception이라고 했는데 예외가 나지 않았습니다")
+
+
+def reject(example):
+    raise AssertionError(example.parsed.problem)
+
+
+class PageState:
+    """페이지가 바꾼 것을 되돌립니다. 다음 페이지에 흔적을 남기지 않습니다."""
+
+    def set_up(self, namespace):
+        import keras
+        import matplotlib
+        import numpy
+        import tensorflow
+
+        namespace["__name__"] = "__main__"
+        self.undo = contextlib.ExitStack()
+        self.undo.callback(os.environ.update, dict(os.environ))
+        self.undo.callback(os.environ.clear)
+        self.undo.callback(os.chdir, Path.cwd())
+        self.undo.callback(random.setstate, random.getstate())
+        self.undo.callback(numpy.random.set_state, numpy.random.get_state())
+        self.undo.callback(numpy.set_printoptions, **numpy.get_printoptions())
+        self.undo.callback(keras.config.set_dtype_policy, keras.config.dtype_policy())
+        self.undo.callback(keras.config.set_floatx, keras.config.floatx())
+        self.undo.callback(keras.config.set_epsilon, keras.config.epsilon())
+        eagerly = tensorflow.config.functions_run_eagerly()
+        self.undo.callback(tensorflow.config.run_functions_eagerly, eagerly)
+        self.undo.callback(_forget_seeds)
+        self.undo.callback(_close_figures)
+        self.undo.enter_context(matplotlib.rc_context())
+        os.chdir(ROOT)
+
+    def tear_down(self, namespace):
+        namespace.clear()
+        self.undo.close()
+
+
+def _forget_seeds():
+    """씨앗, 결정성, Keras가 층 이름에 붙이는 번호를 시작할 때로 되돌립니다."""
+    import keras
+    import tensorflow
+    from tensorflow.python.framework.config import disable_op_determinism
+
+    keras.backend.clear_session()
+    tensorflow.random.set_seed(None)
+    disable_op_determinism()  # 켜는 길만 공개되어 있습니다
+
+
+def _close_figures():
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+pages, docstrings = PageState(), PageState()
+PAGES = Sybil(
+    path=ROOT,
+    parsers=[page_snippets],
+    patterns=["*.md", "*.rst"],
+    setup=pages.set_up,
+    teardown=pages.tear_down,
+)
+DOCSTRINGS = Sybil(
+    path=ROOT,
+    parsers=[DocstringParser(optionflags=FLAGS)],
+    patterns=["*.py"],
+    document_types={".py": PythonDocStringDocument},
+    setup=docstrings.set_up,
+    teardown=docstrings.tear_down,
+)
+
+
+class Snippets:
+    """README와 패키지는 ``docs`` 밖에 있으므로 플러그인으로 등록해 함께 모읍니다."""
+
+    collect_page = staticmethod(PAGES.pytest())
+    collect_docstrings = staticmethod(DOCSTRINGS.pytest())
+
+    @pytest.hookimpl
+    def pytest_collect_file(self, file_path, parent):
+        if file_path.parent == ROOT / "transformer_notes":
+            return self.collect_docstrings(file_path, parent)
+        if file_path == ROOT / "README.rst" or DOCS in file_path.parents:
+            return self.collect_page(file_path, parent)
+        return None
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Snippets())
+    if any(Path(arg).resolve() == DOCS for arg in config.args):
+        config.args += [str(ROOT / "README.rst"), str(ROOT / "transformer_notes")]

@@ -1,0 +1,70 @@
+"""시험이 함께 쓰는 것: 작은 책을 만들어 진짜 명령으로 짓고 시험합니다."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Book:
+    """임시 폴더에 만든 작은 책입니다. 설정과 패키지는 진짜이고 페이지만 다릅니다."""
+
+    def __init__(self, root):
+        self.root = root
+        shutil.copytree(ROOT / "conf", root / "conf")
+        shutil.copytree(ROOT / "transformer_notes", root / "transformer_notes")
+        shutil.copy(ROOT / "pyproject.toml", root)
+        (root / "README.rst").write_text("책\n==\n", encoding="utf-8")
+        (root / "docs").mkdir()
+        shutil.copy(ROOT / "docs" / "conftest.py", root / "docs")
+        self.html = root / "build" / "html"
+
+    def write(self, **pages):
+        """페이지를 쓰고 차례를 다시 만듭니다. 이름 끝의 ``_rst``는 확장자가 됩니다."""
+        for name, text in pages.items():
+            path = self.path(name)
+            title = (
+                f"{name}\n{'=' * 40}\n\n" if path.suffix == ".rst" else f"# {name}\n\n"
+            )
+            path.write_text(title + text, encoding="utf-8")
+        docs = self.root / "docs"
+        names = sorted(p.stem for p in docs.glob("*.[mr][ds]*") if p.stem != "index")
+        toctree = "\n".join(names)
+        (docs / "index.md").write_text(
+            f"# 책\n\n```{{toctree}}\n{toctree}\n```\n", encoding="utf-8"
+        )
+
+    def path(self, name):
+        stem, rst, _ = name.partition("_rst")
+        return self.root / "docs" / (stem + (".rst" if rst else ".md"))
+
+    def build(self, *options):
+        """``make html``이 하는 일을 합니다. 끝난 프로세스를 돌려줍니다."""
+        return self._run(sys.executable, self.root / "conf" / "build.py", *options)
+
+    def pytest(self, *arguments):
+        return self._run(sys.executable, "-m", "pytest", "-rA", *arguments)
+
+    def _run(self, *command):
+        environment = {
+            k: v for k, v in os.environ.items() if not k.startswith("PYTEST")
+        }
+        return subprocess.run(
+            command,
+            cwd=self.root,
+            env=environment | {"PYTHONPATH": str(self.root)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+        )
+
+
+@pytest.fixture
+def book(tmp_path):
+    return Book(tmp_path)

@@ -1,0 +1,137 @@
+"""``make html``: 사이트는 언제나 통째로 바뀌고, 잘못은 한 줄로 알려 준다."""
+
+import errno
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+PAGE = """
+```{code-cell}
+from transformer_notes.masking import look_ahead_mask
+print('하나')
+```
+"""
+
+
+def contents(folder):
+    return {
+        p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()
+    }
+
+
+def test_a_failed_build_leaves_the_old_site_whole_and_warns_again(book):
+    book.write(page=PAGE)
+    result = book.build()
+    assert result.returncode == 0, result.stdout
+    assert (book.html / "index.html").as_uri() in result.stdout
+    before = contents(book.html)
+
+    book.write(other="{ref}`nowhere`\n\n{src}`attention.nothing`\n\n![](missing.png)\n")
+    for _ in range(2):  # 경고는 다시 지을 때에도 다시 납니다
+        result = book.build()
+        assert result.returncode != 0
+        assert "other.md:3: WARNING: undefined label: 'nowhere'" in result.stdout
+        assert (
+            "other.md:5: WARNING: attention.py에 nothing의 정의가 없습니다"
+            in result.stdout
+        )
+        assert "other.md:7: WARNING: image file not readable" in result.stdout
+        assert (
+            "other.md:7: WARNING: 그림에 대체 텍스트(alt)가 없습니다" in result.stdout
+        )
+        assert "앞서 지은 사이트는 그대로입니다" in result.stdout
+        assert contents(book.html) == before
+    assert not (book.root / "build" / "html.new").exists()
+
+
+def test_a_build_with_nothing_changed_gives_the_same_bytes(book):
+    book.write(
+        page=PAGE, api_rst=".. automodule:: transformer_notes.masking\n   :members:\n"
+    )
+    assert book.build().returncode == 0
+    before = contents(book.html)
+    assert b"sphinx-codeautolink-a" in before[Path("page.html")]
+    assert book.build().returncode == 0
+    assert contents(book.html) == before
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_build_leaves_the_old_site_whole_and_runs_again(book, how):
+    book.write(page=PAGE)
+    assert book.build().returncode == 0
+    before = contents(book.html)
+    book.write(page="```{code-cell}\nimport time\ntime.sleep(60)\n```\n")
+    building = subprocess.Popen(
+        [sys.executable, book.root / "conf" / "build.py"],
+        env=os.environ | {"PYTHONPATH": str(book.root)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    with building:
+        for line in building.stdout:
+            if "실행합니다" in line:
+                break
+        time.sleep(1)
+        os.killpg(building.pid, how)
+        rest = building.stdout.read()
+    assert building.returncode != 0
+    if how == signal.SIGINT:
+        assert "다시 실행하면 이어집니다" in rest
+    assert contents(book.html) == before
+    book.write(page="```{code-cell}\nprint('둘')\n```\n")
+    result = book.build()
+    assert result.returncode == 0, result.stdout
+    assert "<span></span>둘" in (book.html / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def builder(book, monkeypatch):
+    spec = importlib.util.spec_from_file_location(
+        "builder", book.root / "conf" / "build.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_swap_cut_in_the_middle_is_undone(builder):
+    builder.SITE.mkdir(parents=True)
+    (builder.SITE / "index.html").write_text("옛것")
+    os.replace(builder.SITE, builder.OLD)  # 바꾸다가 여기서 전기가 나갔습니다
+    builder.recover()
+    assert (builder.SITE / "index.html").read_text() == "옛것"
+    assert not builder.OLD.exists()
+
+
+def test_a_full_disk_is_told_in_one_line(builder, monkeypatch):
+    def full():
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(builder, "build", full)
+    with pytest.raises(SystemExit) as stop:
+        builder.main()
+    assert (
+        stop.value.code == "디스크가 가득 찼습니다. 자리를 비운 뒤 다시 실행해 주세요."
+    )
+
+
+def test_a_full_disk_inside_sphinx_is_told_in_one_line(builder, monkeypatch):
+    def failed():
+        raise subprocess.CalledProcessError(2, "sphinx")
+
+    monkeypatch.setattr(builder, "build", failed)
+    monkeypatch.setattr(
+        builder.shutil, "disk_usage", lambda _: SimpleNamespace(free=1e6)
+    )
+    with pytest.raises(SystemExit) as stop:
+        builder.main()
+    assert "디스크가 가득 찼습니다" in stop.value.code

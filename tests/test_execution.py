@@ -1,0 +1,251 @@
+"""레일: 페이지는 저마다의 프로세스에서 실행되고, 잘못은 그 이름으로 드러난다."""
+
+import json
+
+import notebooks
+import pytest
+from notebooks import Store, cache_key, code_cells, read_notebook
+
+CELL = "```{{code-cell}}\n{}\n```\n"
+PICTURE = """
+```{code-cell}
+---
+mystnb:
+  image:
+    alt: 오르는 선
+  figure:
+    name: fig-line
+    caption: 선
+---
+from transformer_notes import plotting
+with plotting.figure(3, 2) as (fig, axes):
+    axes.plot([1, 2])
+    axes.set(xlabel="걸음")
+fig
+```
+"""
+
+
+def lines_with(book, name, text):
+    rows = book.path(name).read_text(encoding="utf-8").splitlines()
+    return [number for number, row in enumerate(rows, 1) if text in row]
+
+
+def executed(result):
+    """빌드가 실행했다고 말한 페이지들입니다."""
+    rows = [
+        row
+        for row in result.stdout.splitlines()
+        if "페이지" in row and "실행합니다" in row
+    ]
+    return rows[0].split(": ")[1].split(", ") if rows else []
+
+
+def test_a_failing_page_is_named_and_the_others_are_kept(book):
+    bad = {
+        "raising": ("x = 1\n1 / 0", "1 / 0", "ZeroDivisionError"),
+        "killed": (
+            "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+            "import os",
+            "SIGKILL",
+        ),
+        "endless": (
+            "import time\ntime.sleep(600)",
+            "import time",
+            "초 안에 끝나지 않아",
+        ),
+        "asking": ("input()", "input()", "EOFError"),
+        "leaving": ("import sys\nsys.exit(0)", "sys.exit", "SystemExit"),
+        "vanishing": ("import os\nos._exit(3)", "import os", "종료 코드 3"),
+        "syntax": ("ok = 1\nnot valid python", "not valid python", "SyntaxError"),
+        "noisy": ("import sys\nprint('x', file=sys.stderr)", "import sys", "표준 오류"),
+        "glyph": (
+            "from transformer_notes import plotting\n"
+            "with plotting.figure(2, 2) as (fig, axes):\n"
+            "    axes.set(xlabel='\\U00013000')",
+            "from transformer_notes",
+            "Glyph 77824",
+        ),
+    }
+    book.write(
+        good=PICTURE,
+        unraised="```{code-cell}\n:tags: [raises-exception]\n\n1 + 1\n```\n",
+        **{name: CELL.format(code) for name, (code, _, _) in bad.items()},
+    )
+    result = book.build("-D", "pages_timeout=8")
+    assert result.returncode != 0
+    for name, (_, text, message) in bad.items():
+        (line,) = lines_with(book, name, text)
+        (report,) = (
+            r for r in result.stdout.splitlines() if f"/{name}.md:{line}: " in r
+        )
+        assert message in report
+    assert (
+        f"unraised.md:{lines_with(book, 'unraised', '1 + 1')[0]}: raises-exc"
+        in result.stdout
+    )
+    assert "11개 가운데 1개를 실행해 저장했고" in result.stdout
+    assert not book.html.exists()
+
+    for name in [*bad, "unraised"]:
+        book.write(**{name: CELL.format("1 + 1")})
+    result = book.build()
+    assert result.returncode == 0, result.stdout
+    assert executed(result) == sorted([*bad, "unraised"])
+    assert (book.html / "good.html").exists()
+
+
+def test_prose_executes_nothing_and_a_cell_or_module_executes_its_pages(book):
+    attention = "from transformer_notes.attention import scaled_dot_product_attention"
+    book.write(
+        plain=CELL.format("print('하나')"),
+        model=CELL.format(attention),
+        rested_rst=".. code-cell::\n\n   print('셋')\n",
+    )
+    first = book.build()
+    assert first.returncode == 0, first.stdout
+    assert executed(first) == ["model", "plain", "rested"]
+    assert executed(book.build()) == []
+
+    page = book.path("plain")
+    page.write_text(
+        page.read_text(encoding="utf-8") + "\n낱말 하나.\n", encoding="utf-8"
+    )
+    result = book.build()
+    assert (
+        executed(result) == [] and "낱말 하나" in (book.html / "plain.html").read_text()
+    )
+
+    page.write_text(page.read_text(encoding="utf-8").replace("하나')", "둘')"))
+    assert executed(book.build()) == ["plain"]
+    assert "<span></span>둘" in (book.html / "plain.html").read_text()
+
+    module = book.root / "transformer_notes" / "_checks.py"
+    module.write_text(
+        module.read_text(encoding="utf-8") + "\n# 고침\n", encoding="utf-8"
+    )
+    assert executed(book.build()) == ["model"]
+
+
+def test_two_executions_give_the_same_bytes_and_kernels_agree(book):
+    text = (
+        PICTURE
+        + CELL.format("print('안녕')\n[1, 2]")
+        + ("```{code-cell}\n:tags: [raises-exception]\n\n1 / 0\n```\n")
+    )
+    book.write(page=text)
+
+    def outputs(*options):
+        for path in (book.root / "build").glob("executed/*"):
+            path.unlink()
+        result = book.build(*options)
+        assert result.returncode == 0, result.stdout
+        (path,) = (book.root / "build" / "executed").iterdir()
+        return [
+            cell["outputs"]
+            for cell in json.loads(path.read_text())["cells"]
+            if "outputs" in cell
+        ]
+
+    forked = outputs()
+    assert forked == outputs()
+    kernel = outputs("-D", "pages_kernels=1")
+    for outputs_ in [*forked, *kernel]:
+        for output in outputs_:
+            output.pop("execution_count", None)
+    assert forked == kernel
+
+
+def test_rst_cells_draw_pictures_and_glue_numbers(book):
+    book.write(
+        page_rst="""
+.. code-cell::
+   :alt: 오르는 선
+   :name: fig-rst
+   :caption: 그림의 설명
+
+   from myst_nb import glue
+   from transformer_notes import plotting
+   glue("answer", "42", display=False)
+   with plotting.figure(3, 2) as (fig, axes):
+       axes.plot([1, 2])
+   fig
+
+답은 :glue:text:`answer` 이고 :numref:`fig-rst` 에 있습니다.
+"""
+    )
+    result = book.build()
+    assert result.returncode == 0, result.stdout
+    html = (book.html / "page.html").read_text(encoding="utf-8")
+    assert 'alt="오르는 선"' in html and "그림의 설명" in html
+    assert '<span class="pasted-text">42</span>' in html
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    folder = tmp_path / "transformer_notes"
+    folder.mkdir()
+    sources = {
+        "__init__": "",
+        "attention": "from transformer_notes import _checks",
+        "_checks": "",
+        "embedding": "",
+    }
+    for name, source in sources.items():
+        (folder / f"{name}.py").write_text(source)
+    monkeypatch.setattr(notebooks, "PACKAGE", folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "cell, depends",
+    [
+        ("from transformer_notes.attention import f", {"attention", "_checks"}),
+        ("from transformer_notes import attention", {"attention", "_checks"}),
+        ("import transformer_notes.embedding as e", {"embedding"}),
+        ("import transformer_notes", {"attention", "_checks", "embedding"}),
+        ("from transformer_notes import *", {"attention", "_checks", "embedding"}),
+        (
+            "%time from transformer_notes import embedding",
+            {"attention", "_checks", "embedding"},
+        ),
+        ("import numpy", set()),
+    ],
+)
+def test_the_key_changes_exactly_with_the_modules_a_page_imports(
+    package, cell, depends
+):
+    def key():
+        return cache_key(read_notebook("page.md", CELL.format(cell)))
+
+    for module in ("attention", "_checks", "embedding"):
+        before = key()
+        path = package / f"{module}.py"
+        path.write_text(path.read_text() + "\n# 고침")
+        assert (key() != before) == (module in depends), module
+
+
+def test_the_key_ignores_prose_and_sees_cells_and_tags():
+    def key(text):
+        return cache_key(read_notebook("page.md", text))
+
+    assert key("글\n\n" + CELL.format("1")) == key("다른 글\n\n" + CELL.format("1"))
+    assert key(CELL.format("1")) != key(CELL.format("2"))
+    assert key(CELL.format("1")) != key(CELL.format(":tags: [raises-exception]\n\n1"))
+    assert key("글만") == ""
+
+
+def test_the_store_never_shows_half_a_file(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    notebook = read_notebook("page.md", CELL.format("1"))
+    monkeypatch.setattr(
+        notebooks.os, "replace", lambda *_: (_ for _ in ()).throw(OSError)
+    )
+    with pytest.raises(OSError):
+        store.save("key", notebook)
+    assert not store.has("key")
+    monkeypatch.undo()
+    store.save("key", notebook)
+    assert store.has("key") and len(code_cells(store.load("key"))) == 1
+    store.keep_only({"key"})
+    assert [path.name for path in tmp_path.iterdir()] == ["key.ipynb"]

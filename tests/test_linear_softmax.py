@@ -1,0 +1,375 @@
+"""LinearSoftmax가 지키는 약속."""
+
+import functools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from transformer_notes.embedding import TokenEmbedding
+from transformer_notes.linear_softmax import LinearSoftmax
+
+VOCAB_SIZE, D_MODEL = 11, 6
+# Keras 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
+saves_a_file = pytest.mark.filterwarnings("ignore:__array__ implementation")
+few_examples = settings(deadline=None, max_examples=25)
+some_vectors = hnp.arrays(
+    np.float32,
+    hnp.array_shapes(max_dims=3, max_side=4).map(lambda shape: (*shape, D_MODEL)),
+    elements=st.floats(-4, 4, width=32),
+)
+kinds = pytest.mark.parametrize("kind", ["tied", "separate"])
+
+
+@functools.cache
+def built(kind, dtype="float32"):
+    keras.utils.set_random_seed(0)
+    embedding = TokenEmbedding(VOCAB_SIZE, D_MODEL) if kind == "tied" else None
+    layer = LinearSoftmax(VOCAB_SIZE, embedding=embedding, dtype=dtype)
+    layer.build((None, None, D_MODEL))
+    return layer
+
+
+def matrix_of(layer):
+    if layer.embedding is None:
+        return layer.kernel.numpy()
+    return layer.embedding.embeddings.numpy().T
+
+
+def vectors(*shape):
+    numbers = np.random.default_rng(0).standard_normal((*shape, D_MODEL))
+    return numbers.astype(np.float32)
+
+
+def numpy_softmax(logits):
+    logits = np.asarray(logits, np.float64)
+    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return shifted / shifted.sum(axis=-1, keepdims=True)
+
+
+def caught(kind, call):
+    with pytest.raises(kind) as info:
+        call()
+    return str(info.value)
+
+
+# --- 계산 ---------------------------------------------------------------------------
+
+
+@kinds
+@few_examples
+@given(x=some_vectors)
+def test_logits_are_dot_products_with_the_columns(kind, x):
+    layer = built(kind)
+    expected = x.astype(np.float64) @ matrix_of(layer)
+    np.testing.assert_allclose(layer(x), expected, atol=1e-5)
+
+
+@few_examples
+@given(x=some_vectors)
+def test_separate_layer_equals_keras_dense_without_bias(x):
+    layer, dense = built("separate"), keras.layers.Dense(VOCAB_SIZE, use_bias=False)
+    dense.build((None, D_MODEL))
+    dense.set_weights(layer.get_weights())
+    np.testing.assert_allclose(layer(x), dense(x), atol=1e-5)
+
+
+@kinds
+@few_examples
+@given(x=some_vectors)
+def test_probabilities_equal_softmax_over_the_last_axis(kind, x):
+    layer = built(kind)
+    expected = numpy_softmax(x.astype(np.float64) @ matrix_of(layer))
+    probabilities = layer.probabilities(x).numpy()
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(probabilities.sum(-1), 1.0, rtol=1e-6)
+
+
+@kinds
+def test_a_position_never_changes_another(kind):
+    layer, x = built(kind), vectors(2, 5)
+    changed = x.copy()
+    changed[:, 3] += 1.0
+    for function in (layer, layer.probabilities):
+        before, after = function(x).numpy(), function(changed).numpy()
+        np.testing.assert_array_equal(np.delete(before, 3, 1), np.delete(after, 3, 1))
+        assert not np.allclose(before[:, 3], after[:, 3])
+
+
+@kinds
+def test_huge_logits_still_give_a_distribution(kind):
+    probabilities = built(kind).probabilities(1e4 * vectors(2, 3)).numpy()
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.sum(-1), 1.0, rtol=1e-6)
+
+
+def test_loss_from_logits_equals_loss_from_probabilities():
+    layer, x = built("tied"), vectors(4)
+    labels = np.array([0, 3, 5, 10])
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, layer(x))
+    chosen = layer.probabilities(x).numpy()[np.arange(4), labels]
+    np.testing.assert_allclose(loss, -np.log(chosen), rtol=1e-5)
+
+
+def test_tied_logits_start_with_standard_deviation_one():
+    keras.utils.set_random_seed(0)
+    layer = LinearSoftmax(2000, embedding=TokenEmbedding(2000, 256))
+    x = np.random.default_rng(0).standard_normal((64, 256)).astype(np.float32)
+    assert layer(x).numpy().std() == pytest.approx(1.0, rel=0.05)
+
+
+# --- 가중치 -------------------------------------------------------------------------
+
+
+def shared_model():
+    keras.utils.set_random_seed(0)
+    ids = keras.Input((None,), dtype="int32")
+    embedding = TokenEmbedding(VOCAB_SIZE, D_MODEL)
+    hidden = keras.layers.Dense(D_MODEL)(embedding(ids))
+    return keras.Model(ids, LinearSoftmax(VOCAB_SIZE, embedding=embedding)(hidden))
+
+
+def embedding_and_output(model):
+    return (
+        next(layer for layer in model.layers if isinstance(layer, kind))
+        for kind in (TokenEmbedding, LinearSoftmax)
+    )
+
+
+def assert_still_shared(model):
+    embedding, output = embedding_and_output(model)
+    assert output.embedding is embedding
+    assert len(model.weights) == 3  # 표, Dense의 kernel과 bias
+    assert model.count_params() == VOCAB_SIZE * D_MODEL + D_MODEL * D_MODEL + D_MODEL
+    ids, x = np.array([[1, 4]]), vectors(1, 2)
+    before = embedding(ids).numpy(), output(x).numpy()
+    embedding.embeddings.assign(2.0 * embedding.embeddings)
+    np.testing.assert_allclose(embedding(ids), 2.0 * before[0], rtol=1e-6)
+    np.testing.assert_allclose(output(x), 2.0 * before[1], rtol=1e-6)
+
+
+def test_tied_layer_makes_no_weight_of_its_own():
+    layer = built("tied")
+    assert layer.weights == layer.embedding.weights
+    assert layer.count_params() == VOCAB_SIZE * D_MODEL
+
+
+def test_separate_layer_has_one_kernel_and_no_bias():
+    layer = built("separate")
+    assert [w.shape for w in layer.weights] == [(D_MODEL, VOCAB_SIZE)]
+
+
+def test_shared_weight_is_one_weight():
+    assert_still_shared(shared_model())
+
+
+def test_gradient_of_the_shared_table_is_the_sum_of_both_uses():
+    keras.utils.set_random_seed(0)
+    embedding = TokenEmbedding(VOCAB_SIZE, D_MODEL)
+    tied = LinearSoftmax(VOCAB_SIZE, embedding=embedding)
+    separate = LinearSoftmax(VOCAB_SIZE)
+    ids, cotangent = np.array([[1, 4, 4]]), tf.random.normal((1, 3, VOCAB_SIZE))
+    tied(embedding(ids))
+    separate.build((None, None, D_MODEL))
+    separate.kernel.assign(tf.transpose(embedding.embeddings))
+
+    def gradients(output, *variables):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(cotangent * output(embedding(ids)))
+        sources = [variable.value for variable in variables]
+        return [tf.convert_to_tensor(g) for g in tape.gradient(loss, sources)]
+
+    (both,) = gradients(tied, embedding.embeddings)
+    as_input, as_output = gradients(separate, embedding.embeddings, separate.kernel)
+    np.testing.assert_allclose(both, as_input + tf.transpose(as_output), atol=1e-5)
+
+
+def test_backward_pass_never_makes_one_table_for_each_sentence():
+    for layer in (built("tied"), built("separate")):
+
+        def gradient(x, layer=layer):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(layer(x) ** 2)
+            return tape.gradient(loss, layer.weights[0].value)
+
+        x = tf.TensorSpec((3, 5, D_MODEL))
+        graph = tf.function(gradient).get_concrete_function(x).graph
+        made = [tensor for op in graph.get_operations() for tensor in op.outputs]
+        largest = max(tensor.shape.num_elements() or 0 for tensor in made)
+        assert largest == 3 * 5 * VOCAB_SIZE
+
+
+def test_building_the_output_builds_the_embedding_once():
+    embedding = TokenEmbedding(VOCAB_SIZE, D_MODEL)
+    LinearSoftmax(VOCAB_SIZE, embedding=embedding).build((None, D_MODEL))
+    table = embedding.embeddings
+    LinearSoftmax(VOCAB_SIZE, embedding=embedding).build([None, None, D_MODEL])
+    assert embedding.embeddings is table
+
+
+# --- 저장 ---------------------------------------------------------------------------
+
+
+@saves_a_file
+def test_shared_weight_is_still_one_weight_after_loading(tmp_path):
+    model, ids = shared_model(), np.array([[1, 5, 0]])
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded(ids), model(ids))
+    assert_still_shared(loaded)
+
+
+@saves_a_file
+def test_shared_weight_survives_a_weights_file(tmp_path):
+    model, other, ids = shared_model(), shared_model(), np.array([[1, 5, 0]])
+    for weight in model.weights:
+        weight.assign(weight + 1.0)
+    model.save_weights(tmp_path / "model.weights.h5")
+    other.load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(other(ids), model(ids))
+    assert_still_shared(other)
+
+
+@saves_a_file
+@kinds
+def test_keras_file_round_trip_of_the_output_alone(tmp_path, kind):
+    x = vectors(2, 3)
+    model = keras.Sequential([keras.Input((None, D_MODEL)), built(kind)])
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded(x), model(x))
+    assert len(loaded.weights) == 1
+
+
+@kinds
+def test_config_round_trips(kind):
+    layer = LinearSoftmax.from_config(built(kind).get_config())
+    assert layer.get_config() == built(kind).get_config()
+    assert (layer.embedding is None) == (kind == "separate")
+
+
+def test_cloning_a_model_unties_as_documented():
+    assert len(keras.models.clone_model(shared_model()).weights) == 4
+
+
+# --- 그래프, 정밀도, 모양 --------------------------------------------------------
+
+
+@kinds
+@pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_graph_and_xla_equal_eager(kind, dtype, jit_compile):
+    layer, x = built(kind, dtype), vectors(2, 3)
+    compiled = tf.function(layer.probabilities, jit_compile=jit_compile)
+    tolerance = 1e-6 if dtype == "float32" else 2e-2
+    np.testing.assert_allclose(compiled(x), layer.probabilities(x), atol=tolerance)
+
+
+@kinds
+@pytest.mark.parametrize(
+    ("dtype", "logits_dtype", "probabilities_dtype"),
+    [
+        ("float32", "float32", "float32"),
+        ("mixed_float16", "float16", "float32"),
+        ("mixed_bfloat16", "bfloat16", "float32"),
+        ("float16", "float16", "float32"),
+        ("float64", "float64", "float64"),
+    ],
+)
+def test_probabilities_are_float32_or_better(
+    kind, dtype, logits_dtype, probabilities_dtype
+):
+    layer, x = built(kind, dtype), vectors(2, 3)
+    assert layer(x).dtype == logits_dtype
+    assert layer.probabilities(x).dtype == probabilities_dtype
+    logits = tf.cast(layer(x), tf.float64)
+    np.testing.assert_allclose(
+        layer.probabilities(x), numpy_softmax(logits), rtol=1e-5, atol=1e-7
+    )
+
+
+def test_unknown_batch_and_length_are_known_again_when_it_runs():
+    layer = built("tied")
+
+    @tf.function(input_signature=[tf.TensorSpec((None, None, D_MODEL))])
+    def logits(x):
+        assert layer(x).shape.as_list() == [None, None, VOCAB_SIZE]
+        return layer(x)
+
+    for shape in [(1, 1), (2, 7), (0, 3), (3, 0)]:
+        assert logits(vectors(*shape)).shape == (*shape, VOCAB_SIZE)
+
+
+@kinds
+def test_output_shape_is_known_before_it_runs(kind):
+    layer = built(kind)
+    assert layer.compute_output_shape((None, None, D_MODEL)) == (None, None, VOCAB_SIZE)
+    symbolic = keras.Input((None, D_MODEL))
+    assert layer(symbolic).shape == (None, None, VOCAB_SIZE)
+    model = keras.Model(symbolic, layer.probabilities(symbolic))
+    x = vectors(2, 3)
+    np.testing.assert_allclose(model(x), layer.probabilities(x), atol=1e-6)
+
+
+@kinds
+def test_logits_carry_no_keras_mask(kind):
+    masked = keras.layers.Embedding(5, D_MODEL, mask_zero=True)(np.array([[1, 2, 0]]))
+    assert masked._keras_mask is not None
+    assert getattr(built(kind)(masked), "_keras_mask", None) is None
+
+
+# --- 거절하는 입력 ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "vocab_size"), [(TypeError, 2.5), (ValueError, 0)])
+def test_vocab_size_must_be_a_positive_integer(kind, vocab_size):
+    message = caught(kind, lambda: LinearSoftmax(vocab_size))
+    assert "vocab_size에는 1 이상의 정수가 필요합니다" in message
+
+
+def test_embedding_must_be_a_token_embedding():
+    wrong = keras.layers.Embedding(VOCAB_SIZE, D_MODEL)
+    message = caught(TypeError, lambda: LinearSoftmax(VOCAB_SIZE, embedding=wrong))
+    assert "TokenEmbedding" in message and "name=embedding" in message
+
+
+def test_vocab_size_of_the_other_side_is_refused():
+    source = TokenEmbedding(8, D_MODEL)
+    message = caught(ValueError, lambda: LinearSoftmax(VOCAB_SIZE, embedding=source))
+    assert "LinearSoftmax: 11, embedding: 8" in message and "정답 쪽" in message
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda layer: layer(vectors(2, 3)[..., :4]),
+        lambda layer: layer.probabilities(vectors(2, 3)[..., :4]),
+        lambda layer: layer(keras.Input((None, 4))),
+        lambda layer: layer.compute_output_shape((None, None, 4)),
+    ],
+)
+def test_another_d_model_is_refused_everywhere(use):
+    message = caught(ValueError, lambda: use(built("tied")))
+    assert "공유한 임베딩의 d_model과" in message and "d_model: 6, 받은" in message
+    message = caught(ValueError, lambda: use(built("separate")))
+    assert "이 층의 kernel의 d_model과" in message and "d_model: 6, 받은" in message
+
+
+def test_another_d_model_is_refused_when_building_on_an_embedding():
+    layer = LinearSoftmax(VOCAB_SIZE, embedding=TokenEmbedding(VOCAB_SIZE, D_MODEL))
+    assert "d_model: 6, 받은 모양" in caught(ValueError, lambda: layer.build((None, 4)))
+
+
+@pytest.mark.parametrize("shape", [(None, None), ()])
+def test_last_dimension_must_be_known(shape):
+    message = caught(ValueError, lambda: LinearSoftmax(VOCAB_SIZE).build(shape))
+    assert "마지막 차원이 정해진 모양" in message
+
+
+def test_integer_input_is_refused():
+    message = caught(TypeError, lambda: built("tied")(np.ones((2, D_MODEL), np.int32)))
+    assert "x에는 실수 텐서가 필요합니다" in message

@@ -1,0 +1,253 @@
+"""마스크가 지키는 약속."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_notes.attention import scaled_dot_product_attention
+from transformer_notes.masking import look_ahead_mask, padding_mask
+
+promise = settings(deadline=None, max_examples=25)
+
+EAGER_GRAPH_XLA = {
+    "eager": lambda function: function,
+    "graph": tf.function,
+    "xla": lambda function: tf.function(function, jit_compile=True),
+}
+INTEGERS = ["int8", "uint8", "int16", "int32", "int64"]
+
+
+@st.composite
+def padded_ids(draw):
+    """뒤를 `pad_id`로 채운 토큰 번호의 배치와 그 `pad_id`입니다."""
+    batch, length = draw(st.integers(1, 3)), draw(st.integers(1, 6))
+    pad_id = draw(st.integers(0, 9))
+    others = st.integers(0, 100).filter(lambda token: token != pad_id)
+    ids = np.full((batch, length), pad_id, draw(st.sampled_from(INTEGERS)))
+    for row in ids:
+        for position in range(draw(st.integers(0, length))):
+            row[position] = draw(others)
+    return ids, pad_id
+
+
+def sentences(batch, length, depth, seed=0):
+    generator = np.random.default_rng(seed)
+    return generator.normal(size=(3, batch, 2, length, depth))  # 가운데 2는 헤드
+
+
+# --- 패딩 마스크 --------------------------------------------------------------------
+
+
+@promise
+@given(padded_ids())
+def test_padding_mask_is_true_exactly_at_the_real_tokens(case):
+    ids, pad_id = case
+    mask = padding_mask(ids, pad_id)
+    assert mask.dtype == tf.bool
+    assert mask.shape == (ids.shape[0], 1, 1, ids.shape[1])
+    np.testing.assert_array_equal(mask[:, 0, 0], ids != pad_id)
+
+
+@promise
+@given(padded_ids())
+def test_padding_mask_equals_the_mask_of_the_keras_embedding(case):
+    ids, pad_id = case
+    ids = np.where(ids == pad_id, 0, ids + 1)  # Keras의 패딩은 언제나 0입니다.
+    expected = keras.layers.Embedding(300, 4, mask_zero=True).compute_mask(ids)
+    np.testing.assert_array_equal(padding_mask(ids)[:, 0, 0], expected)
+
+
+@promise
+@given(padded_ids(), st.integers(1, 4))
+def test_padding_never_changes_other_positions(case, extra):
+    ids, pad_id = case
+    batch, length = ids.shape
+    query, key, value = sentences(batch, length + extra, 4)
+    longer = np.concatenate([ids, np.full((batch, extra), pad_id, ids.dtype)], axis=1)
+    short = slice(None, length)
+    expected, _ = scaled_dot_product_attention(
+        query, key[..., short, :], value[..., short, :], padding_mask(ids, pad_id)
+    )
+    output, weights = scaled_dot_product_attention(
+        query, key, value, padding_mask(longer, pad_id)
+    )
+    np.testing.assert_allclose(output, expected, atol=1e-13)
+    assert np.all(weights.numpy()[..., length:] == 0)
+
+
+def test_padding_hides_columns_and_leaves_every_row():
+    ids = [[5, 7, 0]]
+    query, key, value = sentences(1, 3, 4)
+    _, weights = scaled_dot_product_attention(query, key, value, padding_mask(ids))
+    assert np.all(weights.numpy()[..., 2] == 0)
+    np.testing.assert_allclose(weights.numpy().sum(-1), 1)
+
+
+@pytest.mark.parametrize("mode", EAGER_GRAPH_XLA)
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_padding_mask_takes_every_integer_dtype(dtype, mode):
+    ids = tf.constant([[1, 3, 3], [2, 0, 3]], dtype)
+    mask = EAGER_GRAPH_XLA[mode](lambda ids: padding_mask(ids, pad_id=3))(ids)
+    np.testing.assert_array_equal(
+        mask[:, 0, 0], [[True, False, False], [True, True, False]]
+    )
+
+
+@pytest.mark.parametrize("shape", [(None, None), None], ids=["lengths", "rank"])
+def test_padding_mask_serves_every_shape_in_one_graph(shape):
+    graph = tf.function(padding_mask, input_signature=[tf.TensorSpec(shape, tf.int32)])
+    for ids in ([[1, 0]], [[1, 2, 0], [0, 0, 0]]):
+        np.testing.assert_array_equal(graph(ids)[:, 0, 0], np.array(ids) != 0)
+
+
+@pytest.mark.parametrize("pad_id", [2, np.int64(2), tf.constant(2)])
+def test_pad_id_may_be_any_single_integer(pad_id):
+    np.testing.assert_array_equal(padding_mask([[2, 1]], pad_id), [[[[False, True]]]])
+
+
+# --- 룩어헤드 마스크 ----------------------------------------------------------------
+
+
+@promise
+@given(st.integers(1, 12))
+def test_each_position_sees_itself_and_everything_before_it(length):
+    mask = look_ahead_mask(length)
+    assert mask.dtype == tf.bool
+    assert mask.shape == (1, 1, length, length)
+    for query in range(length):
+        np.testing.assert_array_equal(
+            np.flatnonzero(mask[0, 0, query]), np.arange(query + 1)
+        )
+
+
+@promise
+@given(st.integers(1, 6))
+def test_look_ahead_mask_equals_the_causal_attention_of_keras(length):
+    query, key, value = (tf.cast(t, tf.float32) for t in sentences(2, length, 4))
+    output, _ = scaled_dot_product_attention(query, key, value, look_ahead_mask(length))
+    heads_third = [0, 2, 1, 3]
+    expected = keras.ops.dot_product_attention(
+        *(tf.transpose(t, heads_third) for t in (query, key, value)), is_causal=True
+    )
+    np.testing.assert_allclose(
+        output, tf.transpose(expected, heads_third), rtol=1e-5, atol=1e-5
+    )
+
+
+@promise
+@given(st.integers(2, 6), st.data())
+def test_later_positions_never_change_earlier_outputs(length, data):
+    first_changed = data.draw(st.integers(1, length - 1))
+    tensors = sentences(2, length, 4)
+    changed = tensors.copy()
+    changed[..., first_changed:, :] = sentences(2, length, 4, seed=1)[
+        ..., first_changed:, :
+    ]
+    before, _ = scaled_dot_product_attention(*tensors, look_ahead_mask(length))
+    after, _ = scaled_dot_product_attention(*changed, look_ahead_mask(length))
+    np.testing.assert_array_equal(
+        before[..., :first_changed, :], after[..., :first_changed, :]
+    )
+    assert not np.allclose(
+        before[..., first_changed:, :], after[..., first_changed:, :]
+    )
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "graph"])
+def test_look_ahead_mask_takes_every_integer_tensor(dtype, traced):
+    run = tf.function(look_ahead_mask) if traced else look_ahead_mask
+    np.testing.assert_array_equal(
+        run(tf.constant(3, dtype))[0, 0], np.tril(np.ones((3, 3), bool))
+    )
+
+
+@pytest.mark.parametrize("length", [3, np.int32(3), np.uint8(3)])
+def test_look_ahead_mask_takes_every_python_and_numpy_integer(length):
+    assert look_ahead_mask(length).shape == (1, 1, 3, 3)
+
+
+@pytest.mark.parametrize("mode", EAGER_GRAPH_XLA)
+def test_look_ahead_mask_follows_the_length_of_its_input(mode):
+    run = EAGER_GRAPH_XLA[mode](lambda ids: look_ahead_mask(tf.shape(ids)[1]))
+    for length in (1, 4):
+        np.testing.assert_array_equal(
+            run(tf.zeros((2, length), tf.int32))[0, 0],
+            np.tril(np.ones((length, length), bool)),
+        )
+
+
+# --- 둘을 함께 ----------------------------------------------------------------------
+
+
+@promise
+@given(padded_ids())
+def test_combined_masks_show_real_tokens_that_are_not_later(case):
+    ids, pad_id = case
+    batch, length = ids.shape
+    mask = padding_mask(ids, pad_id) & look_ahead_mask(length)
+    assert mask.shape == (batch, 1, length, length)
+    for row, query, key in np.ndindex(batch, length, length):
+        visible = key <= query and ids[row, key] != pad_id
+        assert mask[row, 0, query, key].numpy() == visible
+
+
+# --- 틀린 입력은 말로 알려 준다 -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([[1.0, 0.0]],), TypeError, "token_ids.*float32.*tf.cast"),
+        (([1, 0],), ValueError, r"\(batch, length\).*\(2,\).*tf.newaxis"),
+        (([[[1]]],), ValueError, r"\(batch, length\).*\(1, 1, 1\)"),
+        (([[1, 0]], "0"), TypeError, r"pad_id는 파이썬 정수.*'0'.*int\(pad_id\)"),
+        (([[1, 0]], 0.0), TypeError, "pad_id는 파이썬 정수.*0.0"),
+        (([[1, 0]], False), TypeError, "pad_id는 파이썬 정수.*False"),
+        (([[1, 0]], tf.constant(0.0)), TypeError, "pad_id는 파이썬 정수.*0.0"),
+        (([[1, 0]], tf.constant([0])), TypeError, r"pad_id는 파이썬 정수.*\(1,\)"),
+        (([[1, 0]], 2**32), ValueError, "int32에 담을 수.*4294967296.*tf.int64"),
+        ((np.array([[1]], np.uint8), -1), ValueError, "uint8에 담을 수.*-1"),
+    ],
+)
+def test_padding_mask_names_wrong_arguments(arguments, error, message):
+    with pytest.raises(error, match=message):
+        padding_mask(*arguments)
+
+
+def test_pad_id_that_does_not_fit_is_never_wrapped_around():
+    with pytest.raises(ValueError, match="300"):
+        padding_mask(np.array([[44]], np.uint8), pad_id=300)  # 300 - 256 = 44
+
+
+@pytest.mark.parametrize(
+    ("length", "error", "message"),
+    [
+        (0, ValueError, "1 이상의 정수.*0"),
+        (-2, ValueError, "1 이상의 정수.*-2"),
+        (2.0, TypeError, "1 이상의 정수.*float 2.0"),
+        (True, TypeError, "1 이상의 정수.*bool True"),
+        (None, TypeError, "1 이상의 정수.*None"),
+        (tf.constant(0), ValueError, "1 이상의 정수.*0"),
+        (tf.constant(2.0), TypeError, "length는 정수.*float32.*tf.cast"),
+        (tf.constant([2]), ValueError, r"스칼라여야.*\(1,\).*tf.shape"),
+    ],
+)
+def test_look_ahead_mask_names_wrong_lengths(length, error, message):
+    with pytest.raises(error, match=message):
+        look_ahead_mask(length)
+
+
+@pytest.mark.parametrize(
+    ("length", "error", "message"),
+    [
+        (tf.constant(2.0), TypeError, "length는 정수.*float32"),
+        (tf.constant([2]), ValueError, r"스칼라여야.*\(1,\)"),
+    ],
+)
+def test_look_ahead_mask_names_wrong_lengths_in_a_graph(length, error, message):
+    with pytest.raises(error, match=message):
+        tf.function(look_ahead_mask)(length)

@@ -1,0 +1,187 @@
+"""지은 사이트를 진짜 브라우저로 엽니다. 먼저 ``make html``로 지어야 합니다."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "build" / "html"
+PAGES = sorted(
+    str(path.relative_to(SITE))
+    for path in SITE.rglob("*.html")
+    if path.relative_to(SITE).parts[0] != "_static"
+)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+if CHROMIUM is None and not os.environ.get("CI"):
+    pytest.skip("chromium이 없어 브라우저 시험을 건너뜁니다", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """쪽을 열고, 조용하지 않았던 일을 모두 적어 둡니다."""
+    contexts = []
+
+    def open_page(name, width=1280, scheme="light", query=""):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            locale="ko-KR",
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.trouble = trouble = []
+        page.on(
+            "console",
+            lambda message: (
+                message.type in {"error", "warning"} and trouble.append(message.text)
+            ),
+        )
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("requestfailed", lambda request: trouble.append(f"실패: {request.url}"))
+        page.on(
+            "request",
+            lambda request: (
+                request.url.startswith(("file:", "data:", "blob:"))
+                or trouble.append(f"밖으로 나간 요청: {request.url}")
+            ),
+        )
+        page.goto((SITE / name).as_uri() + query)
+        page.evaluate("() => window.MathJax?.startup?.promise")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def test_the_site_was_built():
+    assert {"index.html", "lectures/attention.html", "reference/api.html"} <= set(PAGES)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_opens_quietly_and_offline(visit, name, scheme):
+    page = visit(name, scheme=scheme)
+    assert page.trouble == []
+    images = page.locator("img").evaluate_all(
+        "all => all.map(i => [i.getAttribute('alt') ?? '', i.src, i.naturalWidth])"
+    )
+    assert all(
+        alt.strip() and not alt.endswith((".svg", ".png")) for alt, _, _ in images
+    )
+    assert all(width > 0 for _, _, width in images)
+    if page.locator(".math").count():
+        assert page.locator("mjx-container").count() >= page.locator(".math").count()
+        assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_scrolls_sideways_on_a_phone(visit, name):
+    page = visit(name, width=390)
+    widest = page.evaluate("document.documentElement.scrollWidth")
+    assert widest <= 390, page.evaluate(
+        "[...document.querySelectorAll('.bd-article *')].filter("
+        "e => e.getBoundingClientRect().right > 391)"
+        ".slice(0, 5).map(e => e.outerHTML.slice(0, 200))"
+    )
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_internal_link_arrives(visit, name):
+    page = visit(name)
+    links = page.locator("a[href]").evaluate_all(
+        "links => links.map(link => link.href)"
+    )
+    for link in {link for link in links if link.startswith("file:")}:
+        address, _, anchor = link.partition("#")
+        target = Path(
+            page.evaluate("u => decodeURIComponent(new URL(u).pathname)", address)
+        )
+        assert target.is_file(), link
+        if anchor:
+            anchor = page.evaluate("decodeURIComponent", anchor)
+            assert _has_anchor(target, anchor), link
+
+
+def _has_anchor(path, anchor, seen={}):  # noqa: B006  한 번 읽은 쪽은 기억합니다
+    if path not in seen:
+        seen[path] = path.read_text(encoding="utf-8")
+    return f'id="{anchor}"' in seen[path] or f'name="{anchor}"' in seen[path]
+
+
+def test_hangul_is_drawn_with_the_font_of_the_site(visit):
+    page = visit("index.html")
+    loaded = page.evaluate(
+        "async () => { await document.fonts.ready;"
+        " return [...document.fonts]"
+        ".filter(f => f.status === 'loaded').map(f => f.family) }"
+    )
+    assert any("Pretendard" in family for family in loaded)
+    assert page.evaluate("getComputedStyle(document.body).wordBreak") == "keep-all"
+    assert page.evaluate("document.documentElement.lang") == "ko"
+
+
+@pytest.mark.parametrize(
+    "name", ["index.html", "lectures/attention.html", "search.html"]
+)
+def test_the_theme_speaks_korean(visit, name):
+    page = visit(name)
+    labels = page.evaluate(
+        "[...document.querySelectorAll('[title], [aria-label], [placeholder]')]"
+        ".filter(e => !e.closest('pre') && e.checkVisibility())"
+        ".flatMap(e => ['title', 'aria-label', 'placeholder']"
+        ".map(a => e.getAttribute(a)))"
+        ".filter(Boolean)"
+    )
+    english = {label for label in labels if not any("가" <= c <= "힣" for c in label)}
+    assert {label for label in english if "." not in label} == set()
+
+
+@pytest.mark.parametrize(
+    "query, expected",
+    [
+        ("임베딩", "lectures/embedding.html"),
+        ("임베딩을", "lectures/embedding.html"),
+        ("위치 인코딩", "lectures/positional_encoding.html"),
+        ("온도", "lectures/linear_softmax.html"),
+        ("어텐션", "lectures/attention.html"),
+        ("look_ahead_mask", "reference/api.html"),
+    ],
+)
+def test_search_finds_korean_words_with_and_without_particles(visit, query, expected):
+    page = visit("search.html", query=f"?q={query}")
+    page.wait_for_selector("#search-results li a", timeout=10_000)
+    found = page.locator("#search-results li a").evaluate_all(
+        "links => links.map(l => l.href)"
+    )
+    assert any(expected in link for link in found[:5]), found[:8]
+    assert page.trouble == []
+
+
+def test_code_names_lead_to_the_api(visit):
+    page = visit("lectures/attention.html")
+    link = page.locator(
+        "pre a[href*='reference/api.html#transformer_notes.attention.scaled']"
+    )
+    assert link.count() > 0

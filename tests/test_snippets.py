@@ -1,0 +1,212 @@
+"""레일: 페이지의 파이썬은 하나도 빠짐없이 실행된다."""
+
+import pytest
+from snippets import find_snippets
+
+# 기본 파서가 말없이 건너뛰는 것들입니다. 하나씩 심어 봅니다.
+UNRUN = {
+    "py": "```py\nplanted = 1\n```",
+    "python": "```python\nplanted = 1\n```",
+    "python3": "```python3\nplanted = 1\n```",
+    "ipython3": "```ipython3\nplanted = 1\n```",
+    "pycon without prompt": "```pycon\nplanted = 1\n```",
+    "tilde": "~~~python\nplanted = 1\n~~~",
+    "code-block": "```{code-block} python\nplanted = 1\n```",
+    "colon code-block": ":::{code-block} python\nplanted = 1\n:::",
+    "code-block options": "```{code-block} python\n:linenos:\n\nplanted = 1\n```",
+    "colon code-cell": ":::{code-cell}\nplanted = 1\n:::",
+    "nested code-cell": "````{note}\n```{code-cell}\nplanted = 1\n```\n````",
+    "code-cell in a list": "- 항목\n\n  ```{code-cell}\n  planted = 1\n  ```",
+    "eval-rst code": "```{eval-rst}\n.. code:: python\n\n   planted = 1\n```",
+    "eval-rst code-cell": "```{eval-rst}\n.. code-cell::\n\n   planted = 1\n```",
+    "nested python": "````{note}\n```python\nplanted = 1\n```\n````",
+}
+RUN = {
+    "plain cell": ("cell", "```{code-cell}\nplanted = 1\n```"),
+    "python cell": ("cell", "```{code-cell} python\nplanted = 1\n```"),
+    "ipython3 cell": ("cell", "```{code-cell} ipython3\nplanted = 1\n```"),
+    "cell with options": (
+        "cell",
+        "```{code-cell}\n:tags: [hide-input]\n\nplanted = 1\n```",
+    ),
+    "cell with yaml": ("cell", "```{code-cell}\n---\ntags: [a]\n---\nplanted = 1\n```"),
+    "tilde cell": ("cell", "~~~{code-cell}\nplanted = 1\n~~~"),
+    "python prompt": ("doctest", "```python\n>>> planted = 1\n```"),
+    "pycon prompt": ("doctest", "```pycon\n>>> planted = 1\n```"),
+    "py prompt": ("doctest", "```py\n>>> planted = 1\n```"),
+    "no language": ("doctest", "```\n>>> planted = 1\n```"),
+    "doctest": ("doctest", "```{doctest}\n>>> planted = 1\n```"),
+    "code-block prompt": ("doctest", "```{code-block} python\n>>> planted = 1\n```"),
+    "eval-rst prompt": ("doctest", "```{eval-rst}\n>>> planted = 1\n```"),
+    "nested prompt": ("doctest", "````{note}\n```pycon\n>>> planted = 1\n```\n````"),
+    "colon nested": ("doctest", ":::{note}\n```pycon\n>>> planted = 1\n```\n:::"),
+    "prompt in a list": ("doctest", "- 항목\n\n  ```pycon\n  >>> planted = 1\n  ```"),
+}
+RST_UNRUN = {
+    "code-block": ".. code-block:: python\n\n   planted = 1",
+    "code": ".. code:: python3\n\n   planted = 1",
+    "sourcecode": ".. sourcecode:: py\n\n   planted = 1",
+    "in a note": ".. note::\n\n   .. code-block:: python\n\n      planted = 1",
+}
+RST_RUN = {
+    "cell": ("cell", ".. code-cell::\n\n   planted = 1"),
+    "cell with options": (
+        "cell",
+        ".. code-cell::\n   :tags: a, b\n   :alt: 그림\n\n   planted = 1",
+    ),
+    "cell in a solution": (
+        "cell",
+        ".. solution:: x\n\n   .. code-cell::\n\n      planted = 1",
+    ),
+    "bare prompt": ("doctest", ">>> planted = 1"),
+    "prompt in a note": ("doctest", ".. note::\n\n   >>> planted = 1"),
+    "doctest": ("doctest", ".. doctest::\n\n   >>> planted = 1"),
+    "code-block prompt": ("doctest", ".. code-block:: python\n\n   >>> planted = 1"),
+}
+
+
+def only_snippet(name, text):
+    text = f"머리\n\n{text}\n\n꼬리\n"
+    (snippet,) = find_snippets(name, text)
+    (line,) = (n for n, row in enumerate(text.splitlines(), 1) if "planted" in row)
+    assert snippet.line == line
+    return snippet
+
+
+@pytest.mark.parametrize("text", UNRUN.values(), ids=UNRUN)
+def test_python_that_nothing_runs_is_found_in_myst(text):
+    snippet = only_snippet("page.md", text)
+    assert snippet.kind == "unrun" and snippet.problem
+
+
+@pytest.mark.parametrize("kind, text", RUN.values(), ids=RUN)
+def test_every_executed_form_is_found_with_its_line_in_myst(kind, text):
+    assert only_snippet("page.md", text).kind == kind
+
+
+@pytest.mark.parametrize("text", RST_UNRUN.values(), ids=RST_UNRUN)
+def test_python_that_nothing_runs_is_found_in_rst(text):
+    assert only_snippet("page.rst", text).kind == "unrun"
+
+
+@pytest.mark.parametrize("kind, text", RST_RUN.values(), ids=RST_RUN)
+def test_every_executed_form_is_found_with_its_line_in_rst(kind, text):
+    assert only_snippet("page.rst", text).kind == kind
+
+
+def test_other_languages_and_prose_are_left_alone():
+    for text in (
+        "```text\nx = 1\n```",
+        "```bash\nls\n```",
+        "`>>> x`",
+        "```{math}\nx\n```",
+    ):
+        assert find_snippets("page.md", text) == []
+
+
+def test_snippets_come_in_page_order():
+    text = "```{code-cell}\na\n```\n\n```pycon\n>>> b\n```\n\n```{code-cell}\nc\n```\n"
+    assert [s.source.strip() for s in find_snippets("page.md", text)] == [
+        "a",
+        ">>> b",
+        "c",
+    ]
+
+
+def test_the_build_names_page_and_line_of_every_planted_block(book):
+    for number, text in enumerate(UNRUN.values()):
+        book.write(**{f"m{number}": text})
+    for number, text in enumerate(RST_UNRUN.values()):
+        book.write(**{f"r{number}_rst": text})
+    result = book.build()
+    assert result.returncode != 0
+    planted = [p for p in (book.root / "docs").iterdir() if p.stem[1:].isdigit()]
+    assert len(planted) == len(UNRUN) + len(RST_UNRUN)
+    for path in planted:
+        (snippet,) = find_snippets(path)
+        assert f"{path}:{snippet.line}: WARNING: {snippet.problem}" in result.stdout
+
+
+def test_pytest_runs_each_block_and_leaves_no_trace_between_pages(book):
+    first = """
+```{code-cell}
+import os, random, tempfile
+import keras, matplotlib, numpy as np, tensorflow as tf
+from matplotlib import pyplot
+keras.utils.set_random_seed(1)
+tf.config.experimental.enable_op_determinism()
+keras.config.set_dtype_policy("mixed_float16")
+tf.config.run_functions_eagerly(True)
+matplotlib.rcParams["font.size"] = 99
+np.set_printoptions(precision=1)
+pyplot.figure()
+os.environ["PLANTED"] = "1"
+os.chdir(tempfile.gettempdir())
+keras.layers.Dense(1).name
+```
+
+```pycon
+>>> 1 / 3
+0.3333
+>>> 1 / 3
+0.35
+```
+
+```{code-cell}
+:tags: [raises-exception]
+1 / 0
+```
+
+```{code-cell}
+:tags: [raises-exception]
+1 + 1
+```
+
+```py
+planted = 1
+```
+"""
+    second = """
+```pycon
+>>> import os, random, keras, matplotlib, numpy, tensorflow as tf
+>>> from matplotlib import pyplot
+>>> from pathlib import Path
+>>> from tensorflow.python.framework.config import is_op_determinism_enabled
+>>> keras.config.dtype_policy().name, is_op_determinism_enabled()
+('float32', False)
+>>> tf.config.functions_run_eagerly(), tf.random.get_global_generator() is not None
+(False, True)
+>>> matplotlib.rcParams["font.size"] == matplotlib.rcParamsDefault["font.size"]
+True
+>>> numpy.get_printoptions()["precision"], pyplot.get_fignums()
+(8, [])
+>>> os.environ.get("PLANTED", "없음")
+'없음'
+>>> (Path.cwd() / "docs").is_dir(), keras.layers.Dense(1).name
+(True, 'dense')
+>>> "random" in globals() and "tempfile" in globals()
+False
+```
+"""
+    book.write(a=first, b=second)
+    result = book.pytest("docs")
+    outcomes = dict(
+        reversed(line.split()[:2])
+        for line in result.stdout.splitlines()
+        if line.startswith(("PASSED", "FAILED"))
+    )
+    page = book.path("a").read_text(encoding="utf-8").splitlines()
+
+    def outcome(text, number=0):
+        line = [n for n, row in enumerate(page, 1) if row.strip() == text][number]
+        (name,) = (n for n in outcomes if n.startswith(f"docs/a.md::line:{line},"))
+        return outcomes[name]
+
+    assert outcome("import os, random, tempfile") == "PASSED"
+    assert outcome(">>> 1 / 3", 0) == "PASSED"  # 적힌 자릿수까지 같습니다
+    assert outcome(">>> 1 / 3", 1) == "FAILED"  # 마지막 자리보다 더 다릅니다
+    assert outcome("1 / 0") == "PASSED"
+    assert outcome("1 + 1") == "FAILED"  # 예외가 나지 않았습니다
+    assert outcome("planted = 1") == "FAILED"
+    assert {o for n, o in outcomes.items() if "b.md" in n} == {"PASSED"}, result.stdout
+    assert any(name.startswith("transformer_notes/attention.py::") for name in outcomes)

@@ -1,0 +1,151 @@
+"""선형 변환과 소프트맥스: 벡터에서 다음 토큰의 확률로 (논문 3.4절)."""
+
+import keras
+import tensorflow as tf
+
+from transformer_notes import _checks
+from transformer_notes.embedding import TokenEmbedding
+
+
+@keras.saving.register_keras_serializable(package="transformer_notes")
+class LinearSoftmax(keras.layers.Layer):
+    r"""벡터마다 어휘 집합의 모든 토큰에 점수(로짓)를 매깁니다 (논문 3.4절).
+
+    .. math:: z = x W, \qquad p_i = \frac{e^{z_i}}{\sum_j e^{z_j}}
+
+    층을 부르면 로짓 z를 돌려줍니다. 손실은 로짓에서 바로 계산하고, 확률 p가 필요할
+    때만 `probabilities`를 부릅니다. 편향은 두지 않습니다.
+
+    `embedding`을 주면 가중치를 공유합니다. W는 sqrt(d_model)을 **곱하지 않은** 표 E를
+    뒤집은 것이고, 이 층은 가중치를 따로 만들지 않습니다. 공유한 표는 `.keras` 파일로
+    저장하고 읽어도 하나입니다. 다만 `keras.models.clone_model`은 층을 하나씩 따로
+    복사하므로 공유가 풀립니다.
+
+    Args:
+        vocab_size: 정답 쪽 어휘 집합의 크기, 1 이상의 정수.
+        embedding: 가중치를 공유할 `TokenEmbedding`. None이면 W를 따로 배웁니다.
+
+    호출 인자:
+
+    - x: 실수, (..., d_model).
+
+    출력은 로짓 (..., vocab_size)이고, dtype은 층의 계산 dtype입니다. 혼합 정밀도에서는
+    float16이나 bfloat16이므로, 손실을 구할 때 float32로 바꿉니다. Keras의 마스크는
+    넘기지 않습니다.
+
+    Attributes:
+        kernel: W, (d_model, vocab_size). 가중치를 공유하면 없습니다.
+
+    Raises:
+        TypeError: 정수가 아닌 `vocab_size`, `TokenEmbedding`이 아닌 `embedding`,
+            실수가 아닌 입력.
+        ValueError: 1보다 작은 `vocab_size`, `embedding`과 다른 `vocab_size`,
+            `d_model`과 맞지 않는 입력의 마지막 차원.
+
+    Examples:
+        >>> layer = LinearSoftmax(vocab_size=3)
+        >>> layer.build((None, 2))
+        >>> kernel = layer.kernel.assign([[1.0, 1.0, -1.0], [1.0, -1.0, 2.0]])
+        >>> x = tf.constant([[2.0, 1.0]])
+        >>> print(layer(x).numpy())
+        [[3. 1. 0.]]
+        >>> print(layer.probabilities(x).numpy().round(3))
+        [[0.844 0.114 0.042]]
+    """
+
+    def __init__(self, vocab_size, embedding=None, **kwargs):
+        super().__init__(**kwargs)
+        self.vocab_size = _checks.positive_int("vocab_size", vocab_size)
+        _check_embedding(embedding, self.vocab_size)
+        self.embedding = embedding
+
+    def build(self, input_shape):
+        self._check_depth(input_shape)
+        if self.embedding is None:
+            self.kernel = self.add_weight(
+                name="kernel",
+                shape=(input_shape[-1], self.vocab_size),
+                initializer="glorot_uniform",
+            )
+        elif not self.embedding.built:
+            self.embedding.build((None, None))
+
+    def call(self, x):
+        x = _checks.float_tensor("x", x)
+        self._check_depth(x.shape)
+        tied = self.embedding is not None
+        matrix = tf.cast(self.embedding.embeddings if tied else self.kernel, x.dtype)
+        # 앞쪽 축을 하나로 펴서 곱합니다. 그대로 곱하면 역전파가 행렬의 기울기를 배치의
+        # 문장마다 따로 만든 뒤에 더합니다.
+        flat = tf.reshape(x, (-1, x.shape[-1]))  # (n, d_model)
+        logits = tf.matmul(flat, matrix, transpose_b=tied)  # (n, vocab_size)
+        shape = tf.concat([tf.shape(x)[:-1], [self.vocab_size]], axis=0)
+        return tf.reshape(logits, shape)  # (..., vocab_size)
+
+    def probabilities(self, x):
+        """로짓에 소프트맥스를 씌웁니다.
+
+        Args:
+            x: 실수, (..., d_model).
+
+        Returns:
+            확률, (..., vocab_size). 마지막 축을 따라 더하면 1입니다. float16과
+            bfloat16 층에서도 float32로 계산해 돌려주고, float64 층에서는 float64입니다.
+        """
+        dtype = "float64" if self.compute_dtype == "float64" else "float32"
+        return keras.ops.softmax(keras.ops.cast(self(x), dtype), axis=-1)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None  # 패딩 자리는 손실이 가립니다. Keras의 마스크는 여기서 끝납니다.
+
+    def compute_output_shape(self, input_shape):
+        self._check_depth(input_shape)
+        return (*input_shape[:-1], self.vocab_size)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocab_size": self.vocab_size,
+            "embedding": keras.saving.serialize_keras_object(self.embedding),
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        embedding = keras.saving.deserialize_keras_object(config.get("embedding"))
+        return super().from_config({**config, "embedding": embedding})
+
+    def _check_depth(self, shape):
+        if len(shape) == 0 or shape[-1] is None:
+            raise ValueError(
+                "x에는 마지막 차원이 정해진 모양 (..., d_model)이 필요합니다. "
+                f"받은 모양: {tuple(shape)}. keras.Input(shape=(None, d_model))처럼 "
+                "마지막 차원을 적어 주세요."
+            )
+        if self.embedding is not None:
+            d_model, owner = self.embedding.d_model, "공유한 임베딩"
+        elif self.built:
+            d_model, owner = self.kernel.shape[0], "이 층의 kernel"
+        else:
+            return
+        if shape[-1] != d_model:
+            raise ValueError(
+                f"x의 마지막 차원이 {owner}의 d_model과 같아야 합니다. "
+                f"d_model: {d_model}, 받은 모양: {tuple(shape)}. "
+                "앞선 층의 출력 차원을 살펴보세요."
+            )
+
+
+def _check_embedding(embedding, vocab_size):
+    if embedding is None:
+        return
+    if not isinstance(embedding, TokenEmbedding):
+        raise TypeError(
+            "embedding에는 TokenEmbedding이나 None이 필요합니다. "
+            f"받은 것: {type(embedding).__name__} {embedding!r}."
+        )
+    if embedding.vocab_size != vocab_size:
+        raise ValueError(
+            "가중치를 공유하려면 vocab_size가 같아야 합니다. "
+            f"LinearSoftmax: {vocab_size}, embedding: {embedding.vocab_size}. "
+            "정답 쪽(디코더) 어휘 집합의 임베딩을 넘겼는지 살펴보세요."
+        )
