@@ -23,12 +23,7 @@ from myst_parser.parsers.mdit import create_md_parser
 from nbformat.v4 import new_notebook
 from notebooks import Store, cache_key, fill_outputs, read_notebook
 from snippets import find_snippets
-from sphinx.errors import SphinxError
 from sphinx.util.docutils import SphinxDirective
-
-
-class PagesFailed(SphinxError):
-    category = "실행하지 못한 페이지가 있습니다"
 
 
 def read_executed(text, store):
@@ -36,7 +31,7 @@ def read_executed(text, store):
     try:
         return fill_outputs(read_notebook("page.md", text), Store(store))
     except LookupError as error:
-        raise PagesFailed(str(error)) from None
+        sys.exit(str(error))
 
 
 def execute_stale(app, env, added, changed, removed):
@@ -105,7 +100,8 @@ def run_pages(pages, store, timeout, kernels=False):
             )
     if failures:
         done = len(pages) - len(failures)
-        raise PagesFailed(
+        # 예외로 알리면 Sphinx가 긴 보고서를 덧붙입니다. 할 말만 하고 멈춥니다.
+        sys.exit(
             f"페이지 {len(pages)}개 가운데 {done}개를 실행해 저장했고 나머지는 "
             "실패했습니다.\n" + "\n".join(failures)
         )
