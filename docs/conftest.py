@@ -4,6 +4,7 @@ import ast
 import contextlib
 import os
 import random
+import sys
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestParser
 from pathlib import Path
 
@@ -74,6 +75,7 @@ class PageState:
         self.undo.callback(os.environ.update, dict(os.environ))
         self.undo.callback(os.environ.clear)
         self.undo.callback(os.chdir, Path.cwd())
+        self.undo.callback(sys.path.__setitem__, slice(None), list(sys.path))
         self.undo.callback(random.setstate, random.getstate())
         self.undo.callback(numpy.random.set_state, numpy.random.get_state())
         self.undo.callback(numpy.set_printoptions, **numpy.get_printoptions())

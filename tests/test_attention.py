@@ -386,9 +386,9 @@ X = np.ones((1, 2, 4), np.float32)
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((X.astype(int), X, X), TypeError, "query의 dtype은 실수.*tf.cast"),
-        ((X, X.astype(bool), X), TypeError, "key의 dtype은 실수.*bool"),
-        ((X, X, X.astype(complex)), TypeError, "value의 dtype은 실수.*complex"),
+        ((X.astype(int), X, X), TypeError, "query에는 실수.*tf.cast"),
+        ((X, X.astype(bool), X), TypeError, "key에는 실수.*bool"),
+        ((X, X, X.astype(complex)), TypeError, "value에는 실수.*complex"),
         (
             (X, X, X.astype(np.float64)),
             TypeError,

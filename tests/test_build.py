@@ -75,6 +75,8 @@ def test_an_interrupted_build_leaves_the_old_site_whole_and_runs_again(book, how
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        # 배경에서 도는 셸은 SIGINT를 무시하게 물려줍니다.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with building:
         for line in building.stdout:

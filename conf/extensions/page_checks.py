@@ -55,12 +55,9 @@ def _normal(source):
 
 def check_alt_text(app, doctree):
     for image in doctree.findall(nodes.image):
-        parent = image
-        while image.line is None and (parent := parent.parent) is not None:
-            image.source, image.line = (
-                parent.source,
-                parent.line,
-            )  # 뒤따를 경고도 줄을 말하게
+        parent = image  # 그림에는 줄 번호가 없을 때가 많습니다. 담은 문단에서 얻습니다.
+        while not image.line and (parent := parent.parent) is not None:
+            image.source, image.line = parent.source, parent.line
         if not image.get("alt", "").strip():
             logger.warning("그림에 대체 텍스트(alt)가 없습니다", location=image)
 
