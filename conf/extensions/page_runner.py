@@ -18,7 +18,6 @@ import signal
 import sys
 import time
 import traceback
-import warnings
 from pathlib import Path
 
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
@@ -124,7 +123,6 @@ def set_up_figures(shell):
 
 def run_cells(notebook, on_cell=lambda line: None):
     """노트북의 셀을 차례로 실행해 출력을 채웁니다. 실패하면 `CellFailed`를 냅니다."""
-    warnings.simplefilter("default")
     shell = PageShell.instance()
     shell.user_module.__dict__["__name__"] = "__main__"
     set_up_figures(shell)
