@@ -170,6 +170,10 @@ def test_look_ahead_mask_takes_every_python_and_numpy_integer(length):
     assert look_ahead_mask(length).shape == (1, 1, 3, 3)
 
 
+def test_look_ahead_mask_takes_a_variable():
+    assert look_ahead_mask(tf.Variable(2)).shape == (1, 1, 2, 2)
+
+
 @pytest.mark.parametrize("mode", EAGER_GRAPH_XLA)
 def test_look_ahead_mask_follows_the_length_of_its_input(mode):
     run = EAGER_GRAPH_XLA[mode](lambda ids: look_ahead_mask(tf.shape(ids)[1]))
@@ -195,6 +199,27 @@ def test_combined_masks_show_real_tokens_that_are_not_later(case):
         assert mask[row, 0, query, key].numpy() == visible
 
 
+@pytest.mark.parametrize("mode", EAGER_GRAPH_XLA)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_a_position_that_sees_nothing_gives_zero_and_a_finite_gradient(dtype, mode):
+    def attend(x, ids):
+        mask = padding_mask(ids) & look_ahead_mask(tf.shape(ids)[1])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            output, weights = scaled_dot_product_attention(x, x, x, mask)
+        return output, weights, tape.gradient(output, x)
+
+    x = tf.cast(sentences(1, 3, 4)[0], dtype)
+    ids = tf.constant([[0, 5, 6]])  # 앞을 채우면 첫 자리가 볼 것이 없습니다.
+    output, weights, gradient = (
+        tf.cast(t, tf.float64) for t in EAGER_GRAPH_XLA[mode](attend)(x, ids)
+    )
+    np.testing.assert_array_equal(output[..., 0, :], 0)
+    np.testing.assert_array_equal(weights[..., 0, :], 0)
+    np.testing.assert_array_equal(weights[..., 1, :], [[[0, 1, 0]] * 2])
+    assert np.isfinite(gradient).all()
+
+
 # --- 틀린 입력은 말로 알려 준다 -----------------------------------------------------
 
 
@@ -204,13 +229,13 @@ def test_combined_masks_show_real_tokens_that_are_not_later(case):
         (([[1.0, 0.0]],), TypeError, "token_ids.*float32.*tf.cast"),
         (([1, 0],), ValueError, r"\(batch, length\).*\(2,\).*tf.newaxis"),
         (([[[1]]],), ValueError, r"\(batch, length\).*\(1, 1, 1\)"),
-        (([[1, 0]], "0"), TypeError, r"pad_id는 파이썬 정수.*'0'.*int\(pad_id\)"),
-        (([[1, 0]], 0.0), TypeError, "pad_id는 파이썬 정수.*0.0"),
-        (([[1, 0]], False), TypeError, "pad_id는 파이썬 정수.*False"),
-        (([[1, 0]], tf.constant(0.0)), TypeError, "pad_id는 파이썬 정수.*0.0"),
-        (([[1, 0]], tf.constant([0])), TypeError, r"pad_id는 파이썬 정수.*\(1,\)"),
+        (([[1, 0]], "0"), TypeError, "pad_id에는 정수.*받은 것: str '0'"),
+        (([[1, 0]], 0.0), TypeError, "pad_id에는 정수.*0.0"),
+        (([[1, 0]], False), TypeError, "pad_id에는 정수.*bool False"),
+        (([[1, 0]], tf.constant(0.0)), TypeError, "pad_id에는 정수.*0.0"),
+        (([[1, 0]], tf.constant([0])), TypeError, r"pad_id에는 정수.*\(1,\)"),
         (([[1, 0]], 2**32), ValueError, "int32에 담을 수.*4294967296.*tf.int64"),
-        ((np.array([[1]], np.uint8), -1), ValueError, "uint8에 담을 수.*-1"),
+        ((np.array([[1]], np.uint8), -1), ValueError, "uint8에 담을 수.*받은 것: -1"),
     ],
 )
 def test_padding_mask_names_wrong_arguments(arguments, error, message):
@@ -226,14 +251,14 @@ def test_pad_id_that_does_not_fit_is_never_wrapped_around():
 @pytest.mark.parametrize(
     ("length", "error", "message"),
     [
-        (0, ValueError, "1 이상의 정수.*0"),
-        (-2, ValueError, "1 이상의 정수.*-2"),
-        (2.0, TypeError, "1 이상의 정수.*float 2.0"),
+        (0, ValueError, "length에는 1 이상의 정수.*받은 것: 0"),
+        (-2, ValueError, "length에는 1 이상의 정수.*받은 것: -2"),
+        (2.0, TypeError, "length에는 1 이상의 정수.*받은 것: float 2.0"),
         (True, TypeError, "1 이상의 정수.*bool True"),
         (None, TypeError, "1 이상의 정수.*None"),
-        (tf.constant(0), ValueError, "1 이상의 정수.*0"),
-        (tf.constant(2.0), TypeError, "length는 정수.*float32.*tf.cast"),
-        (tf.constant([2]), ValueError, r"스칼라여야.*\(1,\).*tf.shape"),
+        (tf.constant(0), ValueError, "length에는 1 이상의 정수.*받은 것: 0"),
+        (tf.constant(2.0), TypeError, "length에는 정수.*받은 dtype: float32.*tf.cast"),
+        (tf.constant([2]), ValueError, r"length에는 스칼라.*\(1,\).*tf.shape"),
     ],
 )
 def test_look_ahead_mask_names_wrong_lengths(length, error, message):
@@ -244,8 +269,8 @@ def test_look_ahead_mask_names_wrong_lengths(length, error, message):
 @pytest.mark.parametrize(
     ("length", "error", "message"),
     [
-        (tf.constant(2.0), TypeError, "length는 정수.*float32"),
-        (tf.constant([2]), ValueError, r"스칼라여야.*\(1,\)"),
+        (tf.constant(2.0), TypeError, "length에는 정수.*받은 dtype: float32"),
+        (tf.constant([2]), ValueError, r"length에는 스칼라.*받은 모양: \(1,\)"),
     ],
 )
 def test_look_ahead_mask_names_wrong_lengths_in_a_graph(length, error, message):

@@ -165,7 +165,7 @@ def test_the_theme_speaks_korean(visit, name):
         ("임베딩을", "lectures/embedding.html"),
         ("위치 인코딩", "lectures/positional_encoding.html"),
         ("온도", "lectures/linear_softmax.html"),
-        ("어텐션", "lectures/attention.html"),
+        ("스케일드", "lectures/attention.html"),
         ("look_ahead_mask", "reference/api.html"),
     ],
 )

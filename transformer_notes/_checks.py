@@ -35,17 +35,68 @@ def token_id_tensor(name, value):
     return tensor
 
 
-def positive_int(name, value):
-    """1 이상의 파이썬 정수를 돌려줍니다. 아니면 `TypeError`나 `ValueError`를 냅니다."""
+def integer(name, value, minimum=None):
+    """파이썬 정수를 돌려줍니다. 아니면 `TypeError`, minimum보다 작으면 `ValueError`."""
+    expected = "정수" if minimum is None else f"{minimum} 이상의 정수"
     try:
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(value)
     except (TypeError, AttributeError):  # 실수 텐서는 AttributeError를 냅니다
         raise TypeError(
-            f"{name}에는 1 이상의 정수가 필요합니다. "
+            f"{name}에는 {expected}가 필요합니다. "
             f"받은 것: {type(value).__name__} {value!r}."
         ) from None
-    if number < 1:
-        raise ValueError(f"{name}에는 1 이상의 정수가 필요합니다. 받은 것: {number}.")
+    if minimum is not None and number < minimum:
+        raise ValueError(f"{name}에는 {expected}가 필요합니다. 받은 것: {number}.")
     return number
+
+
+def positive_int(name, value):
+    """1 이상의 파이썬 정수를 돌려줍니다. 아니면 `TypeError`나 `ValueError`를 냅니다."""
+    return integer(name, value, minimum=1)
+
+
+def integer_scalar(name, value, minimum):
+    """값을 알면 파이썬 정수로, 그래프가 실행되어야 알면 int64 텐서로 돌려줍니다."""
+    if tf.is_tensor(value):
+        tensor = tf.convert_to_tensor(value)  # tf.Variable도 받습니다.
+        if not tensor.dtype.is_integer:
+            raise TypeError(
+                f"{name}에는 정수가 필요합니다. 받은 dtype: {tensor.dtype.name}. "
+                f"tf.cast({name}, tf.int32)로 바꾸어 주세요."
+            )
+        if tensor.shape.rank not in (None, 0):
+            raise ValueError(
+                f"{name}에는 스칼라가 필요합니다. 받은 모양: {tensor.shape}. "
+                "tf.shape(x)[1]처럼 정수 하나를 넘겨 주세요."
+            )
+        value = tf.get_static_value(tensor)
+        if value is None:
+            return tf.cast(tensor, tf.int64)
+    return integer(name, value, minimum)
+
+
+def rate(name, value):
+    """0 이상 1 미만의 비율을 돌려줍니다. 아니면 `TypeError`나 `ValueError`를 냅니다."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(
+            f"{name}에는 0 이상 1 미만의 수가 필요합니다. "
+            f"받은 것: {type(value).__name__} {value!r}."
+        )
+    if not 0 <= value < 1:
+        raise ValueError(
+            f"{name}에는 0 이상 1 미만의 수가 필요합니다. 받은 것: {value}."
+        )
+    return float(value)
+
+
+def sequence(name, value):
+    """벡터의 열 (batch, length, depth)로 바꿉니다. 실수의 3차원이 아니면 거절합니다."""
+    tensor = float_tensor(name, value)
+    if tensor.shape.rank is not None and tensor.shape.rank != 3:
+        raise ValueError(
+            f"{name}에는 모양 (batch, length, depth)가 필요합니다. "
+            f"받은 모양: {tensor.shape}."
+        )
+    return tensor

@@ -16,7 +16,7 @@ class TokenEmbedding(keras.layers.Layer):
     정규 분포로 시작합니다. 그래서 E를 출력층과 함께 써도 로짓이 처음부터 치우치지
     않습니다. 곱한 뒤에는 분산이 1이어서, 위치 인코딩과 더해도 묻히지 않습니다.
 
-    패딩 토큰도 다른 토큰과 똑같이 찾습니다. 케라스 마스크는 넘기지 않으므로, 가릴
+    패딩 토큰도 다른 토큰과 똑같이 찾습니다. Keras 마스크는 넘기지 않으므로, 가릴
     자리는 `masking.padding_mask`로 만듭니다.
 
     Args:
@@ -64,7 +64,7 @@ class TokenEmbedding(keras.layers.Layer):
         )
 
     def __call__(self, token_ids, *args, **kwargs):
-        # 케라스는 층의 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
+        # Keras는 층의 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
         if isinstance(token_ids, (list, tuple)):
             token_ids = _tensor_from_lists(token_ids)
         return super().__call__(token_ids, *args, **kwargs)

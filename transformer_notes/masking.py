@@ -4,8 +4,6 @@
 두 마스크를 함께 쓸 때는 `&`로 묶습니다.
 """
 
-import operator
-
 import tensorflow as tf
 
 from transformer_notes import _checks
@@ -31,20 +29,12 @@ def padding_mask(token_ids, pad_id=0):
         [[ True  True  True False]]
     """
     token_ids = _checks.token_id_tensor("token_ids", token_ids)
-    try:
-        if isinstance(pad_id, bool):
-            raise TypeError
-        pad_id = operator.index(pad_id)
-    except (AttributeError, TypeError):  # 실수 EagerTensor는 AttributeError를 냅니다.
-        raise TypeError(
-            f"pad_id는 파이썬 정수 하나여야 하는데 {pad_id!r}입니다. "
-            "int(pad_id)로 바꾸어 주세요."
-        ) from None
+    pad_id = _checks.integer("pad_id", pad_id)
     dtype = token_ids.dtype
     if not dtype.min <= pad_id <= dtype.max:
         raise ValueError(
-            f"pad_id는 토큰 번호의 dtype {dtype.name}에 담을 수 있어야 하는데 "
-            f"{pad_id}입니다. 토큰 번호를 tf.int64로 바꾸거나 pad_id를 고쳐 주세요."
+            f"pad_id에는 token_ids의 {dtype.name}에 담을 수 있는 정수가 필요합니다. "
+            f"받은 것: {pad_id}. token_ids를 tf.int64로 바꾸거나 pad_id를 고쳐 주세요."
         )
     visible = tf.not_equal(token_ids, tf.constant(pad_id, dtype))
     return visible[:, tf.newaxis, tf.newaxis, :]  # (batch, 1, 1, length)
@@ -69,21 +59,7 @@ def look_ahead_mask(length):
          [1 1 0]
          [1 1 1]]
     """
-    if tf.is_tensor(length):
-        if not length.dtype.is_integer:
-            raise TypeError(
-                f"length는 정수여야 하는데 dtype이 {length.dtype.name}입니다. "
-                "tf.cast(length, tf.int32)로 바꾸어 주세요."
-            )
-        if length.shape.rank not in (None, 0):
-            raise ValueError(
-                f"length는 스칼라여야 하는데 모양 {length.shape}를 받았습니다. "
-                "tf.shape(token_ids)[1]처럼 길이 하나를 넘겨 주세요."
-            )
-    if tf.is_symbolic_tensor(length):
-        length = tf.cast(length, tf.int32)  # tf.range는 8비트 정수를 받지 않습니다.
-    else:
-        length = _checks.positive_int("length", length)
+    length = _checks.integer_scalar("length", length, minimum=1)
     position = tf.range(length)
     visible = position[:, tf.newaxis] >= position[tf.newaxis, :]  # (length, length)
     return visible[tf.newaxis, tf.newaxis]  # (1, 1, length, length)

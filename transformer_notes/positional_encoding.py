@@ -1,7 +1,5 @@
 """위치 인코딩: 사인파로 만든 것과 학습되는 것 (논문 3.5절)."""
 
-import operator
-
 import keras
 import tensorflow as tf
 
@@ -38,7 +36,7 @@ def sinusoidal_encoding(length, d_model):
          [ 0.909 -0.416  0.02   1.   ]]
     """
     d_model = _even_d_model(d_model)
-    length = _integer_scalar("length", length, minimum=1)
+    length = _checks.integer_scalar("length", length, minimum=1)
     return tf.cast(_sinusoids(tf.range(length), d_model), tf.float32)
 
 
@@ -88,7 +86,7 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
     def call(self, x, start=0):
         x = _checks.float_tensor("x", x)
         length, d_model = _length_and_d_model(x)
-        start = _integer_scalar("start", start, minimum=0)
+        start = _checks.integer_scalar("start", start, minimum=0)
         encoding = _sinusoids(_positions(start, length), d_model)  # (length, d_model)
         encoding = _nan_unless(
             start >= 0,
@@ -168,7 +166,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
     def call(self, x, start=0):
         x = _checks.float_tensor("x", x)
         length, _ = _length_and_d_model(x)
-        start = _integer_scalar("start", start, minimum=0)
+        start = _checks.integer_scalar("start", start, minimum=0)
         end = start + length
         if isinstance(end, int):
             self._check_end(end, start)
@@ -254,36 +252,3 @@ def _even_d_model(d_model):
             f"하나씩 나누어 쓰므로, {d_model + 1}처럼 짝수로 바꾸어 주세요."
         )
     return d_model
-
-
-def _integer_scalar(name, value, minimum):
-    """값을 알면 파이썬 정수로, 그래프가 실행되어야 알면 int64 텐서로 돌려줍니다."""
-    if tf.is_tensor(value):
-        tensor = tf.convert_to_tensor(value)  # tf.Variable도 받습니다.
-        if not tensor.dtype.is_integer:
-            raise TypeError(
-                f"{name}에는 정수가 필요합니다. 받은 dtype: {tensor.dtype.name}. "
-                f"tf.cast({name}, tf.int32)로 바꾸어 주세요."
-            )
-        if tensor.shape.rank not in (None, 0):
-            raise ValueError(
-                f"{name}에는 스칼라가 필요합니다. 받은 모양: {tensor.shape}. "
-                "tf.shape(x)[1]처럼 정수 하나를 넘겨 주세요."
-            )
-        value = tf.get_static_value(tensor)
-        if value is None:
-            return tf.cast(tensor, tf.int64)
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(
-            f"{name}에는 {minimum} 이상의 정수나 정수 스칼라 텐서가 필요합니다. "
-            f"받은 것: {type(value).__name__} {value!r}."
-        ) from None
-    if number < minimum:
-        raise ValueError(
-            f"{name}에는 {minimum} 이상의 정수가 필요합니다. 받은 것: {number}."
-        )
-    return number

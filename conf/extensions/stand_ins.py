@@ -50,7 +50,9 @@ class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.names = names
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname.partition(".")[0] in self.names:
+        # keras.Model은 모듈이 아니라 클래스입니다. 링크를 찾는 확장이 물어봅니다.
+        is_class = fullname.rpartition(".")[2][:1].isupper()
+        if fullname.partition(".")[0] in self.names and not is_class:
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         return None
 

@@ -1,0 +1,365 @@
+"""위치별 피드포워드 신경망이 지키는 약속."""
+
+import warnings
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from transformer_notes.feed_forward import PositionwiseFeedForward
+
+promise = settings(deadline=None, max_examples=25)
+few = settings(deadline=None, max_examples=10)
+MODES = {
+    "eager": lambda function: function,
+    "graph": tf.function,
+    "xla": lambda function: tf.function(function, jit_compile=True),
+}
+HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+ROUNDING = {"mixed_float16": 2e-2, "mixed_bfloat16": 1e-1, "float64": 1e-12}
+# 케라스 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
+saves_a_file = pytest.mark.filterwarnings("ignore:__array__ implementation")
+every_mode = pytest.mark.parametrize("mode", MODES)
+every_policy = pytest.mark.parametrize("policy", ["float32", "float64", *HALF])
+
+
+def random_weights(layer, seed=0):
+    """편향까지 0이 아닌 값으로 채웁니다."""
+    generator = np.random.default_rng(seed)
+    layer.set_weights([generator.normal(size=w.shape) / 2 for w in layer.weights])
+    return layer
+
+
+def built(d_model=6, d_ff=10, **options):
+    layer = PositionwiseFeedForward(d_model, d_ff, **options)
+    layer.build((None, None, d_model))
+    return random_weights(layer)
+
+
+def normal(*shape, seed=0, dtype="float32"):
+    return tf.constant(np.random.default_rng(seed).normal(size=shape), dtype)
+
+
+def caught(kind, call):
+    with pytest.raises(kind) as info:
+        call()
+    return str(info.value)
+
+
+def by_units(layer, x):
+    """논문의 식을 자리마다, 은닉 유닛마다 따로 셈합니다 (NumPy, float64)."""
+    w1, b1, w2, b2 = (np.asarray(w, np.float64) for w in layer.get_weights())
+    output = np.zeros((*x.shape[:2], layer.d_model)) + b2
+    for place in np.ndindex(x.shape[:2]):
+        for unit in range(layer.d_ff):
+            seen = np.dot(x[place], w1[:, unit]) + b1[unit]
+            output[place] += max(0.0, seen) * w2[unit]
+    return output
+
+
+@st.composite
+def cases(draw):
+    """층의 크기와 입력. 모두 무작위입니다."""
+    d_model, d_ff = draw(st.integers(1, 6)), draw(st.integers(1, 9))
+    batch, length = draw(st.integers(0, 3)), draw(st.integers(0, 5))
+    seed = draw(st.integers(0, 2**32 - 1))
+    return (d_model, d_ff), normal(batch, length, d_model, seed=seed)
+
+
+# --- 다른 구현과 같다 ---------------------------------------------------------------
+
+
+@promise
+@given(cases())
+def test_equals_the_formula_computed_one_hidden_unit_at_a_time(case):
+    sizes, x = case
+    layer = built(*sizes)
+    np.testing.assert_allclose(layer(x), by_units(layer, x.numpy()), atol=1e-5)
+
+
+@few
+@given(cases())
+def test_equals_two_dense_layers_forward_and_backward(case):
+    sizes, x = case
+    layer = built(*sizes)
+    widen = keras.layers.Dense(layer.d_ff, "relu")
+    narrow = keras.layers.Dense(layer.d_model)
+    widen.build(x.shape)
+    narrow.build((None, None, layer.d_ff))
+    widen.set_weights(layer.get_weights()[:2])
+    narrow.set_weights(layer.get_weights()[2:])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        ours, theirs = layer(x), narrow(widen(x))
+        losses = [tf.reduce_sum(tf.sin(output)) for output in (ours, theirs)]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+    dense = [*widen.trainable_variables, *narrow.trainable_variables]
+    our_gradients = tape.gradient(losses[0], [x, *layer.trainable_variables])
+    their_gradients = tape.gradient(losses[1], [x, *dense])
+    for our, their in zip(our_gradients, their_gradients, strict=True):
+        np.testing.assert_allclose(our, their, rtol=1e-4, atol=1e-4)
+
+
+@few
+@given(cases())
+def test_equals_two_convolutions_with_kernel_size_one(case):
+    sizes, x = case
+    assume(0 not in x.shape)  # 합성곱은 빈 입력을 받지 않습니다
+    layer = built(*sizes)
+    w1, b1, w2, b2 = layer.get_weights()
+    hidden = tf.nn.relu(tf.nn.conv1d(x, w1[np.newaxis], 1, "VALID") + b1)
+    expected = tf.nn.conv1d(hidden, w2[np.newaxis], 1, "VALID") + b2
+    np.testing.assert_allclose(layer(x), expected, atol=1e-5)
+
+
+# --- 자리마다 따로 -----------------------------------------------------------------
+
+
+@few
+@given(st.permutations(range(5)))
+def test_reordering_a_sentence_reorders_the_output(order):
+    layer, x = built(), normal(2, 5, 6)
+    expected = tf.gather(layer(x), order, axis=1)
+    np.testing.assert_allclose(layer(tf.gather(x, order, axis=1)), expected, atol=1e-6)
+
+
+@few
+@given(st.integers(0, 1), st.integers(0, 4))
+def test_changing_one_position_never_changes_another(sentence, position):
+    layer, x = built(), normal(2, 5, 6).numpy()
+    before = layer(x).numpy()
+    x[sentence, position] += 1.0
+    moved = np.any(np.abs(layer(x) - before) > 1e-6, axis=-1)
+    assert np.argwhere(moved).tolist() == [[sentence, position]]
+
+
+@few
+@given(st.integers(1, 4), st.integers(0, 3))
+def test_neighbours_and_padding_never_matter(length, padding):
+    layer, x = built(), normal(2, length, 6)
+    padded = tf.concat([x, 1e3 * normal(2, padding, 6, seed=1)], axis=1)
+    np.testing.assert_allclose(layer(padded)[:, :length], layer(x), atol=1e-5)
+    for t in range(length):
+        one = slice(t, t + 1)
+        np.testing.assert_allclose(layer(x[:, one]), layer(x)[:, one], atol=1e-5)
+
+
+def test_every_position_uses_the_same_weights():
+    same = tf.tile(normal(1, 1, 6), (3, 4, 1))
+    output = built()(same).numpy()
+    np.testing.assert_allclose(output, np.broadcast_to(output[:1, :1], (3, 4, 6)))
+
+
+# --- ReLU는 한 번, 가운데에 -----------------------------------------------------------
+
+
+def test_it_does_not_collapse_into_one_linear_map():
+    layer, x = built(), normal(1, 50, 6)
+    w1, b1, w2, b2 = layer.get_weights()
+    folded = x.numpy() @ (w1 @ w2) + (b1 @ w2 + b2)
+    assert np.abs(layer(x) - folded).max() > 0.1
+
+
+def test_it_can_add_negative_numbers():
+    output = built()(normal(1, 50, 6)).numpy()
+    assert 0.1 < np.mean(output < 0) < 0.9
+
+
+@few
+@given(st.integers(0, 2**32 - 1))
+def test_output_never_moves_while_every_unit_is_off(seed):
+    layer = built()
+    layer.b1.assign(np.full(10, -1e3))
+    output = layer(normal(1, 4, 6, seed=seed))
+    np.testing.assert_array_equal(output, np.broadcast_to(layer.b2, (1, 4, 6)))
+
+
+# --- 가중치의 차례와 모양 -----------------------------------------------------------
+
+
+def test_weights_are_those_of_the_paper_in_its_order():
+    layer = built(3, 5)
+    assert [weight.name for weight in layer.weights] == ["w1", "b1", "w2", "b2"]
+    shapes = [tuple(weight.shape) for weight in layer.weights]
+    assert shapes == [(3, 5), (5,), (5, 3), (3,)]
+    assert layer.trainable_weights == layer.weights
+
+
+def test_the_papers_layer_has_two_million_parameters():
+    layer = PositionwiseFeedForward(512, 2048)
+    layer.build((None, None, 512))
+    assert layer.count_params() == 2 * 512 * 2048 + 2048 + 512
+
+
+def test_biases_start_at_zero_and_units_start_different():
+    layer = PositionwiseFeedForward(4, 8)
+    layer.build((None, None, 4))
+    assert not np.any(layer.b1) and not np.any(layer.b2)
+    assert len(np.unique(np.asarray(layer.w1).T, axis=0)) == 8
+
+
+def test_frozen_layer_has_no_trainable_weights():
+    assert built(trainable=False).trainable_weights == []
+
+
+def test_two_layers_made_alike_start_different():
+    x = normal(1, 2, 6)
+    first, second = PositionwiseFeedForward(6, 8), PositionwiseFeedForward(6, 8)
+    assert not np.allclose(first(x), second(x))
+
+
+# --- 저장, 그래프, 정밀도 -----------------------------------------------------------
+
+
+def functional_model():
+    x = keras.Input((None, 6))
+    return keras.Model(x, PositionwiseFeedForward(6, 10)(x))
+
+
+@every_policy
+def test_announced_shape_and_dtype_are_those_returned(policy):
+    layer = built(dtype=policy)
+    announced, real = layer(keras.Input((None, 6))), layer(normal(2, 3, 6))
+    assert announced.shape == (None, None, 6) and real.shape == (2, 3, 6)
+    assert announced.dtype == layer.compute_dtype == real.dtype.name
+    assert layer.compute_output_shape((2, 3, 6)) == (2, 3, 6)
+
+
+@saves_a_file
+def test_model_file_gives_back_the_same_model(tmp_path):
+    model, x = random_weights(functional_model()), normal(2, 3, 6)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded(x), model(x))
+    assert loaded.layers[-1].get_config() == model.layers[-1].get_config()
+
+
+@saves_a_file
+def test_weight_file_gives_back_the_same_output(tmp_path):
+    model, other = random_weights(functional_model()), functional_model()
+    model.save_weights(tmp_path / "model.weights.h5")
+    other.load_weights(tmp_path / "model.weights.h5")
+    x = normal(2, 3, 6)
+    np.testing.assert_array_equal(other(x), model(x))
+
+
+def test_config_rebuilds_the_layer():
+    layer = PositionwiseFeedForward(
+        np.int64(6), np.int64(9), name="own", dtype="float64"
+    )
+    config = layer.get_config()
+    again = PositionwiseFeedForward.from_config(config)
+    assert again.get_config() == config
+    assert (again.name, again.compute_dtype) == ("own", "float64")
+    assert {type(config[name]) for name in ("d_model", "d_ff")} == {int}
+
+
+@every_mode
+@every_policy
+def test_graph_and_xla_agree_with_the_formula_in_every_precision(mode, policy):
+    layer, x = built(dtype=policy), normal(2, 4, 6)
+    output = MODES[mode](layer)(x)
+    assert output.dtype.name == HALF.get(policy, policy)
+    assert layer.w1.dtype == ("float64" if policy == "float64" else "float32")
+    expected = by_units(layer, tf.cast(x, output.dtype).numpy().astype(np.float64))
+    tolerance = ROUNDING.get(policy, 1e-5)
+    np.testing.assert_allclose(tf.cast(output, tf.float64), expected, atol=tolerance)
+
+
+@every_mode
+@every_policy
+def test_every_weight_gets_a_finite_gradient(mode, policy):
+    layer, x = built(dtype=policy), normal(2, 4, 6)
+
+    def run(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.sin(tf.cast(layer(x), tf.float32)))
+        return tape.gradient(loss, layer.trainable_variables)
+
+    for gradient in MODES[mode](run)(x):
+        assert np.all(np.isfinite(gradient)) and np.any(gradient)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("depth", [6, None])
+def test_one_graph_serves_every_batch_and_length(depth, jit_compile):
+    layer = built()
+    run = tf.function(
+        layer,
+        input_signature=[tf.TensorSpec((None, None, depth))],
+        jit_compile=jit_compile,
+    )
+    for batch, length in [(1, 1), (2, 5), (4, 3)]:
+        x = normal(batch, length, 6)
+        np.testing.assert_allclose(run(x), layer(x), atol=1e-5)
+    assert run.experimental_get_tracing_count() == 1
+
+
+def test_the_graph_may_even_forget_the_rank():
+    layer, x = built(), normal(2, 3, 6)
+    run = tf.function(layer, input_signature=[tf.TensorSpec(None)])
+    np.testing.assert_allclose(run(x), layer(x), atol=1e-6)
+
+
+def test_sizes_known_to_the_graph_stay_known():
+    run = tf.function(built())
+    outputs = run.get_concrete_function(tf.TensorSpec((None, 5, 6))).structured_outputs
+    assert outputs.shape.as_list() == [None, 5, 6]
+
+
+@every_mode
+@pytest.mark.parametrize("shape", [(0, 3, 6), (2, 0, 6)])
+def test_nothing_in_gives_nothing_out(mode, shape):
+    assert MODES[mode](built())(tf.zeros(shape)).shape == shape
+
+
+def test_keras_masks_stop_here_without_a_warning():
+    embedding = keras.layers.Embedding(9, 6, mask_zero=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = embedding(np.array([[3, 4, 0]]))
+        assert x._keras_mask is not None
+        output = built()(x)
+    assert getattr(output, "_keras_mask", None) is None
+
+
+# --- 틀린 입력은 말로 알려 준다 -----------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["d_model", "d_ff"])
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(0, ValueError), (-3, ValueError), (2.0, TypeError), (True, TypeError)],
+)
+def test_sizes_must_be_positive_integers(name, value, kind):
+    sizes = {"d_model": 4, "d_ff": 8, name: value}
+    message = caught(kind, lambda: PositionwiseFeedForward(**sizes))
+    assert f"{name}에는 1 이상의 정수가 필요합니다" in message
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (2, 6), (6,), (2, 3, 1, 6), (2, 6, 3)])
+@pytest.mark.parametrize("make", [built, lambda: PositionwiseFeedForward(6, 10)])
+def test_shapes_that_do_not_fit_are_refused_with_the_reason(shape, make):
+    message = caught(ValueError, lambda: make()(tf.ones(shape)))
+    assert "모양 (batch, length, d_model)이 필요합니다" in message
+    assert f"받은 모양: {shape}, 층의 d_model: 6" in message
+    assert "벡터의 축인지" in message
+
+
+@pytest.mark.parametrize("shape", [(5,), (None, 5), (None, None, 6)])
+def test_a_model_cannot_be_made_from_shapes_that_do_not_fit(shape):
+    x = keras.Input(shape)
+    message = caught(ValueError, lambda: PositionwiseFeedForward(6, 10)(x))
+    assert "모양 (batch, length, d_model)이 필요합니다" in message
+
+
+@every_mode
+@pytest.mark.parametrize("dtype", ["int32", "bool"])
+def test_inputs_that_are_not_real_numbers_are_refused(mode, dtype):
+    run = MODES[mode](built())
+    message = caught(TypeError, lambda: run(tf.cast(tf.ones((1, 2, 6)), dtype)))
+    assert "x에는 실수 텐서가 필요합니다" in message and dtype in message
+    assert "tf.cast" in message

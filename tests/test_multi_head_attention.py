@@ -1,0 +1,749 @@
+"""멀티 헤드 어텐션이 지키는 약속."""
+
+import itertools
+import warnings
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from transformer_notes.masking import look_ahead_mask, padding_mask
+from transformer_notes.multi_head_attention import MultiHeadAttention
+
+promise = settings(deadline=None, max_examples=25)
+few = settings(deadline=None, max_examples=10)
+MODES = {
+    "eager": lambda function: function,
+    "graph": tf.function,
+    "xla": lambda function: tf.function(function, jit_compile=True),
+}
+HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+# 케라스 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
+saves_a_file = pytest.mark.filterwarnings("ignore:__array__ implementation")
+every_mode = pytest.mark.parametrize("mode", MODES)
+
+
+def random_weights(layer, seed=0):
+    """편향까지 0이 아닌 값으로 채웁니다."""
+    generator = np.random.default_rng(seed)
+    layer.set_weights([generator.normal(size=w.shape) / 2 for w in layer.weights])
+    return layer
+
+
+def built(d_model=8, num_heads=2, depth=8, **options):
+    layer = MultiHeadAttention(d_model, num_heads, **options)
+    layer.build(*[(None, None, depth)] * 3)
+    return random_weights(layer)
+
+
+def normal(*shape, seed=0, dtype="float32"):
+    return tf.constant(np.random.default_rng(seed).normal(size=shape), dtype)
+
+
+def empty_cache(layer, batch, max_length):
+    return tuple(
+        tf.zeros((batch, layer.num_heads, max_length, depth), layer.compute_dtype)
+        for depth in (layer.key_dim, layer.value_dim)
+    )
+
+
+def caught(kind, call):
+    with pytest.raises(kind) as info:
+        call()
+    return str(info.value)
+
+
+def by_loops(layer, query, key, value, mask):
+    """논문의 식대로 헤드를 하나씩 따로 셈합니다 (NumPy, float64)."""
+    weights = [np.asarray(w, np.float64) for w in layer.get_weights()]
+    if not layer.use_bias:
+        weights = list(itertools.chain(*((w, np.zeros(w.shape[1])) for w in weights)))
+    wq, bq, wk, bk, wv, bv, wo, bo = weights
+    output = np.zeros((*query.shape[:2], layer.d_model)) + bo
+    attention = []
+    for head in range(layer.num_heads):
+        k = slice(head * layer.key_dim, (head + 1) * layer.key_dim)
+        v = slice(head * layer.value_dim, (head + 1) * layer.value_dim)
+        scores = (query @ wq[:, k] + bq[k]) @ (key @ wk[:, k] + bk[k]).swapaxes(1, 2)
+        seen = np.broadcast_to(mask, (len(query), layer.num_heads, *scores.shape[1:]))
+        powers = np.exp(scores / layer.key_dim**0.5) * seen[:, head]
+        total = powers.sum(-1, keepdims=True)
+        attention.append(powers / np.where(total, total, 1))
+        output += attention[-1] @ (value @ wv[:, v] + bv[v]) @ wo[v]
+    return output, np.stack(attention, 1)
+
+
+@st.composite
+def cases(draw, hidden=True):
+    """층의 인자, (query, key, value), 4차원 마스크. 크기는 모두 무작위입니다."""
+    num_heads, d_model = draw(st.integers(1, 4)), draw(st.integers(1, 6))
+    sizes = [draw(st.integers(1, 5)) for _ in range(5)]
+    batch, length_q, length_k, key_dim, value_dim = sizes
+    depths = [draw(st.integers(1, 6)) for _ in range(3)]
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    options = (d_model, num_heads, key_dim, value_dim, draw(st.booleans()))
+    inputs = [
+        generator.normal(size=(batch, length, depth)).astype("float32")
+        for length, depth in zip((length_q, length_k, length_k), depths)
+    ]
+    mask = generator.random((batch, 1, length_q, length_k)) < draw(st.floats(0, 1))
+    if not hidden:  # 행마다 볼 키를 하나는 남깁니다.
+        mask[..., generator.integers(length_k)] = True
+    return options, inputs, mask
+
+
+def layer_for(options, inputs):
+    layer = MultiHeadAttention(*options)
+    layer.build(*(x.shape for x in inputs))
+    return random_weights(layer)
+
+
+def keras_twin(layer, inputs):
+    """같은 가중치를 담은 Keras의 층. 행렬이 (depth, num_heads, head_dim)입니다."""
+    twin = keras.layers.MultiHeadAttention(
+        layer.num_heads,
+        layer.key_dim,
+        layer.value_dim,
+        use_bias=layer.use_bias,
+        output_shape=layer.d_model,
+    )
+    query, key, value = inputs
+    twin.build(query.shape, value.shape, key.shape)  # Keras의 순서
+    pairs = zip(layer.get_weights(), twin.weights, strict=True)
+    twin.set_weights([weight.reshape(theirs.shape) for weight, theirs in pairs])
+    return twin
+
+
+# --- 다른 구현과 같다 ---------------------------------------------------------------
+
+
+@promise
+@given(cases())
+def test_equals_the_formula_computed_one_head_at_a_time(case):
+    options, inputs, mask = case
+    layer = layer_for(options, inputs)
+    output, weights = layer(*inputs, attention_mask=mask, return_weights=True)
+    expected_output, expected_weights = by_loops(layer, *inputs, mask)
+    np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
+    np.testing.assert_allclose(output, expected_output, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*softmax over axis.*has size 1")
+@promise
+@given(cases(hidden=False))
+def test_equals_the_keras_layer_forward_and_backward(case):
+    options, inputs, mask = case
+    layer = layer_for(options, inputs)
+    # 케라스 3.15의 ops.add는 모양이 (num_heads, 1)인 편향을 길이의 축에 더합니다.
+    assume(not layer.use_bias or min(layer.key_dim, layer.value_dim) > 1)
+    twin = keras_twin(layer, inputs)
+    query, key, value = inputs = [tf.constant(x) for x in inputs]
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(inputs)
+        ours, weights = layer(*inputs, attention_mask=mask, return_weights=True)
+        theirs, scores = twin(
+            query, value, key, attention_mask=mask, return_attention_scores=True
+        )
+        losses = [tf.reduce_sum(tf.sin(output)) for output in (ours, theirs)]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(weights, scores, rtol=1e-5, atol=1e-5)
+    our_gradients = tape.gradient(losses[0], [*inputs, *layer.trainable_variables])
+    their_gradients = tape.gradient(losses[1], [*inputs, *twin.trainable_variables])
+    for our, their in zip(our_gradients, their_gradients, strict=True):
+        their = np.reshape(their, our.shape)
+        np.testing.assert_allclose(our, their, rtol=1e-4, atol=1e-4)
+
+
+@promise
+@given(cases())
+def test_one_head_equals_one_attention_between_linear_maps(case):
+    _, (query, key, value), mask = case
+    layer = MultiHeadAttention(4, 1)
+    output = layer(query, key, value, attention_mask=mask)
+    expected, _ = by_loops(layer, query, key, value, mask)
+    np.testing.assert_allclose(output, expected, atol=1e-5)
+
+
+# --- 어텐션의 성질을 물려받는다 -----------------------------------------------------
+
+
+@promise
+@given(cases())
+def test_each_row_of_weights_sums_to_one_or_is_empty(case):
+    options, inputs, mask = case
+    layer = layer_for(options, inputs)
+    _, weights = layer(*inputs, attention_mask=mask, return_weights=True)
+    mask = np.broadcast_to(mask, weights.shape)
+    assert np.all(weights.numpy()[~mask] == 0)
+    np.testing.assert_allclose(weights.numpy().sum(-1), mask.any(-1), atol=1e-5)
+
+
+@few
+@given(st.permutations(range(5)))
+def test_reordering_a_sentence_reorders_the_output(order):
+    layer, x = built(), normal(2, 5, 8)
+    output, weights = layer(x, x, x, return_weights=True)
+    shuffled = tf.gather(x, order, axis=1)
+    new_output, new_weights = layer(shuffled, shuffled, shuffled, return_weights=True)
+    np.testing.assert_allclose(new_output, output.numpy()[:, order], atol=1e-5)
+    expected = weights.numpy()[:, :, order][..., order]
+    np.testing.assert_allclose(new_weights, expected, atol=1e-5)
+
+
+@few
+@given(st.integers(1, 4), st.integers(0, 3))
+def test_padding_never_changes_other_positions(length, padding):
+    layer, x = built(), normal(2, length, 8)
+    padded = tf.concat([x, 1e3 * normal(2, padding, 8, seed=1)], axis=1)
+    ids = np.repeat([[1] * length + [0] * padding], 2, axis=0)
+    output = layer(padded, padded, padded, attention_mask=padding_mask(ids))
+    np.testing.assert_allclose(output[:, :length], layer(x, x, x), atol=1e-5)
+
+
+def test_later_tokens_never_change_earlier_ones():
+    layer, x = built(), normal(1, 5, 8)
+    output = layer(x, x, x, attention_mask=look_ahead_mask(5))
+    for length in range(1, 5):
+        changed = tf.concat([x[:, :length], normal(1, 5 - length, 8, seed=1)], 1)
+        changed = layer(changed, changed, changed, attention_mask=look_ahead_mask(5))
+        np.testing.assert_allclose(changed[:, :length], output[:, :length], atol=1e-6)
+        assert not np.allclose(changed[:, length:], output[:, length:])
+
+
+def test_sentences_in_a_batch_do_not_touch_each_other():
+    layer, query, memory = built(), normal(3, 4, 8), normal(3, 6, 8, seed=1)
+    mask = np.random.default_rng(2).random((3, 2, 4, 6)) < 0.6
+    together = layer(query, memory, memory, attention_mask=mask)
+    for i in range(3):
+        one = slice(i, i + 1)
+        alone = layer(query[one], memory[one], memory[one], attention_mask=mask[one])
+        np.testing.assert_allclose(together[one], alone, atol=1e-6)
+
+
+def test_each_head_may_have_its_own_mask():
+    layer, x = built(), normal(1, 4, 8)
+    mask = np.stack([np.eye(4, dtype=bool), ~np.eye(4, dtype=bool)])[np.newaxis]
+    _, weights = layer(x, x, x, attention_mask=mask, return_weights=True)
+    np.testing.assert_array_equal(weights.numpy() > 0, mask)
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (6,), (4, 6), (3, 4, 6), (1, 1, 6), (3, 1, 4, 6), (1, 2, 4, 1)]
+)
+def test_mask_broadcasts_and_three_axes_mean_batch_query_key(shape):
+    layer, query, memory = built(), normal(3, 4, 8), normal(3, 6, 8, seed=1)
+    mask = np.random.default_rng(3).random(shape) < 0.5
+    full = mask[:, np.newaxis] if mask.ndim == 3 else mask
+    expected, _ = by_loops(layer, *(x.numpy() for x in (query, memory, memory)), full)
+    output = layer(query, memory, memory, attention_mask=mask)
+    np.testing.assert_allclose(output, expected, atol=1e-5)
+
+
+@every_mode
+@pytest.mark.parametrize("policy", ["float32", *HALF])
+def test_a_fully_hidden_row_gives_the_output_bias_and_finite_gradients(policy, mode):
+    layer, x = built(dtype=policy), normal(2, 4, 8)
+    mask = np.ones((2, 1, 4, 4), bool)
+    mask[0, 0, 1] = mask[1, 0, 3] = False
+
+    def run(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            output, weights = layer(x, x, x, attention_mask=mask, return_weights=True)
+            loss = tf.reduce_sum(tf.sin(tf.cast(output, tf.float32)))
+        return output, weights, tape.gradient(loss, [x, *layer.trainable_variables])
+
+    output, weights, gradients = MODES[mode](run)(x)
+    hidden = ~mask.any(-1)[:, 0]
+    assert np.all(tf.cast(weights, tf.float32).numpy()[0, :, 1] == 0)
+    bias = tf.cast(tf.cast(layer.get_weights()[-1], output.dtype), tf.float32)
+    for row in tf.cast(output, tf.float32).numpy()[hidden]:
+        np.testing.assert_array_equal(row, bias)
+    assert all(np.isfinite(gradient).all() for gradient in gradients)
+    assert any(np.any(gradient) for gradient in gradients)
+
+
+# --- 가중치의 차례와 모양 -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("use_bias", [True, False])
+def test_weights_are_query_key_value_output_each_kernel_then_bias(use_bias):
+    layer = MultiHeadAttention(6, 2, key_dim=5, value_dim=4, use_bias=use_bias)
+    layer.build((None, None, 3), (None, None, 7), (None, None, 9))
+    names = [weight.name for weight in layer.weights]
+    shapes = [tuple(weight.shape) for weight in layer.weights]
+    maps = ["query", "key", "value", "output"]
+    kernels = [(3, 10), (7, 10), (9, 8), (8, 6)]
+    if use_bias:
+        assert names == [f"{m}_{kind}" for m in maps for kind in ("kernel", "bias")]
+        assert shapes == [s for kernel in kernels for s in (kernel, kernel[1:])]
+    else:
+        assert names == [f"{m}_kernel" for m in maps]
+        assert shapes == kernels
+    assert all(weight.trainable for weight in layer.weights)
+
+
+@pytest.mark.parametrize("num_heads", [1, 2, 4, 8])
+def test_number_of_parameters_does_not_depend_on_the_number_of_heads(num_heads):
+    assert built(16, num_heads, depth=16).count_params() == 4 * (16 * 16 + 16)
+
+
+def test_biases_start_at_zero_and_heads_start_different():
+    layer = MultiHeadAttention(8, 2)
+    layer.build((None, None, 8))
+    assert not any(np.any(bias) for bias in layer.get_weights()[1::2])
+    _, weights = layer(*[normal(1, 4, 8)] * 3, return_weights=True)
+    assert not np.allclose(weights[:, 0], weights[:, 1])
+
+
+# --- 저장, 그래프, 정밀도 -----------------------------------------------------------
+
+
+def functional_model(dropout=0.0):
+    query, memory = keras.Input((None, 8)), keras.Input((None, 6))
+    mask = keras.Input((1, None, None), dtype="bool")
+    layer = MultiHeadAttention(8, 2, key_dim=3, value_dim=5, dropout=dropout)
+    outputs = layer(query, memory, memory, attention_mask=mask, return_weights=True)
+    return keras.Model([query, memory, mask], outputs)
+
+
+def model_inputs():
+    mask = np.random.default_rng(5).random((2, 1, 4, 3)) < 0.7
+    return [normal(2, 4, 8), normal(2, 3, 6, seed=1), tf.constant(mask)]
+
+
+def test_functional_model_announces_the_shapes_it_returns():
+    model = functional_model()
+    assert [output.shape for output in model.outputs] == [
+        (None, None, 8),
+        (None, 2, None, None),
+    ]
+    output, weights = model(model_inputs())
+    assert output.shape == (2, 4, 8)
+    assert weights.shape == (2, 2, 4, 3)
+
+
+@pytest.mark.parametrize("policy", ["float32", "float64", *HALF])
+def test_announced_shapes_and_dtypes_are_those_returned(policy):
+    layer, x = built(dtype=policy, value_dim=3), normal(2, 3, 8)
+    cache = empty_cache(layer, 2, 5)
+    for return_weights, given_cache in itertools.product([False, True], [None, cache]):
+        options = {"return_weights": return_weights, "cache": given_cache}
+        real = layer(x, x, x, **options)
+        announced = layer.compute_output_spec(x, x, x, **options)
+        for a, b in zip(
+            keras.tree.flatten(announced), keras.tree.flatten(real), strict=True
+        ):
+            assert tuple(a.shape) == tuple(b.shape)
+            assert tf.as_dtype(a.dtype) == b.dtype == layer.compute_dtype
+    assert layer.compute_output_shape(x.shape) == (2, 3, 8)
+
+
+@saves_a_file
+def test_model_file_gives_back_the_same_model(tmp_path):
+    model = functional_model(dropout=0.2)
+    random_weights(model)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    for before, after in zip(model(model_inputs()), loaded(model_inputs())):
+        np.testing.assert_array_equal(before, after)
+    assert loaded.layers[-1].get_config() == model.layers[-1].get_config()
+
+
+@saves_a_file
+def test_weight_file_gives_back_the_same_output(tmp_path):
+    model, other = random_weights(functional_model()), functional_model()
+    model.save_weights(tmp_path / "model.weights.h5")
+    other.load_weights(tmp_path / "model.weights.h5")
+    for before, after in zip(model(model_inputs()), other(model_inputs())):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_config_rebuilds_the_layer():
+    layer = MultiHeadAttention(np.int64(6), 2, 5, 4, use_bias=False, dropout=0.1)
+    config = layer.get_config()
+    again = MultiHeadAttention.from_config(config)
+    assert again.get_config() == config
+    expected = {"d_model": 6, "num_heads": 2, "key_dim": 5, "value_dim": 4}
+    assert config.items() >= (expected | {"use_bias": False, "dropout": 0.1}).items()
+    assert {type(config[name]) for name in ("d_model", "key_dim", "value_dim")} == {int}
+
+
+@every_mode
+@pytest.mark.parametrize("policy", ["float32", *HALF])
+def test_graph_and_xla_agree_with_the_formula(mode, policy):
+    layer, query, memory = built(dtype=policy), normal(2, 4, 8), normal(2, 5, 8, seed=1)
+    mask = np.random.default_rng(4).random((2, 1, 4, 5)) < 0.7
+    run = MODES[mode](lambda q, m: layer(q, m, m, mask, return_weights=True))
+    arrays = [x.numpy() for x in (query, memory, memory)]
+    for result, expected in zip(run(query, memory), by_loops(layer, *arrays, mask)):
+        assert result.dtype == HALF.get(policy, "float32")
+        atol = {"mixed_float16": 2e-2, "mixed_bfloat16": 1e-1}.get(policy, 1e-5)
+        np.testing.assert_allclose(tf.cast(result, tf.float64), expected, atol=atol)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_batch_and_length_may_be_unknown_to_the_graph(jit_compile):
+    layer = built()
+    sentences = tf.TensorSpec((None, None, 8))
+    run = tf.function(
+        lambda q, m: layer(q, m, m),
+        input_signature=[sentences, sentences],
+        jit_compile=jit_compile,
+    )
+    for batch, length_q, length_k in [(1, 2, 3), (3, 1, 5)]:
+        query, memory = normal(batch, length_q, 8), normal(batch, length_k, 8, seed=1)
+        expected = layer(query, memory, memory)
+        np.testing.assert_allclose(run(query, memory), expected, atol=1e-5)
+
+
+def test_sizes_known_to_the_graph_stay_known():
+    layer = built()
+    run = tf.function(lambda x: layer(x, x, x, return_weights=True))
+    output, weights = run.get_concrete_function(
+        tf.TensorSpec((None, 5, 8))
+    ).structured_outputs
+    assert output.shape.as_list() == [None, 5, 8]
+    assert weights.shape.as_list() == [None, 2, 5, 5]
+
+
+@every_mode
+@pytest.mark.parametrize(("batch", "length_q", "length_k"), [(0, 3, 4), (2, 0, 4)])
+def test_nothing_in_gives_nothing_out(mode, batch, length_q, length_k):
+    layer = built()
+    run = MODES[mode](lambda q, m: layer(q, m, m))
+    output = run(tf.zeros((batch, length_q, 8)), tf.zeros((batch, length_k, 8)))
+    assert output.shape == (batch, length_q, 8)
+
+
+def test_empty_memory_gives_the_output_bias():
+    layer = built()
+    output = layer(tf.ones((2, 3, 8)), tf.zeros((2, 0, 8)), tf.zeros((2, 0, 8)))
+    bias = np.broadcast_to(layer.get_weights()[-1], (2, 3, 8))
+    np.testing.assert_array_equal(output, bias)
+
+
+def test_keras_masks_stop_here_without_a_warning():
+    embedding = keras.layers.Embedding(9, 8, mask_zero=True)
+    layer = built()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = embedding(np.array([[3, 4, 0]]))
+        assert x._keras_mask is not None
+        output, weights = layer(x, x, x, padding_mask([[3, 4, 0]]), return_weights=True)
+    assert getattr(output, "_keras_mask", None) is None
+    assert getattr(weights, "_keras_mask", None) is None
+    np.testing.assert_array_equal(layer(x, x, x), layer(*[tf.identity(x)] * 3))
+
+
+# --- 드롭아웃 -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["float32", "float64", *HALF])
+def test_dropout_acts_in_training_only(policy):
+    layer, x = built(dropout=0.5, dtype=policy), normal(2, 6, 8)
+    plain = built(dtype=policy)(x, x, x)
+    for training in (None, False):
+        np.testing.assert_array_equal(layer(x, x, x, training=training), plain)
+    first, second = (layer(x, x, x, training=True) for _ in range(2))
+    assert not np.array_equal(first, plain)
+    assert not np.array_equal(first, second)
+
+
+def test_returned_weights_are_those_before_dropout():
+    layer, x = built(dropout=0.5), normal(2, 6, 8)
+    _, weights = layer(x, x, x, training=True, return_weights=True)
+    _, expected = layer(x, x, x, training=False, return_weights=True)
+    np.testing.assert_array_equal(weights, expected)
+    np.testing.assert_allclose(weights.numpy().sum(-1), 1, atol=1e-6)
+
+
+def test_dropout_keeps_the_average_and_drops_whole_weights():
+    layer = MultiHeadAttention(1, 1, use_bias=False, dropout=0.25)
+    x = tf.ones((1, 4000, 1))
+    layer.build(x.shape)
+    layer.set_weights([np.ones((1, 1))] * 4)
+    keys = tf.ones((1, 1, 1))  # 가중치가 하나뿐이므로 출력은 0이거나 1 / 0.75입니다.
+    output = layer(x, keys, keys, training=True).numpy().ravel()
+    np.testing.assert_allclose(np.unique(output), [0, 1 / 0.75], rtol=1e-6)
+    assert abs(output.mean() - 1) < 0.05
+
+
+# --- 캐시 ---------------------------------------------------------------------------
+
+
+def in_steps(layer, call, x, sizes, as_tensor, max_length):
+    """sizes개씩 끊어 넣고 이어 붙인 출력과 마지막 캐시를 돌려줍니다."""
+    cache, outputs, start = empty_cache(layer, x.shape[0], max_length), [], 0
+    for size in sizes:
+        output, cache = call(
+            x[:, start : start + size],
+            cache,
+            tf.constant(start) if as_tensor else start,
+        )
+        outputs.append(output)
+        start += size
+    return tf.concat(outputs, axis=1), cache
+
+
+def cached(layer):
+    return lambda x, cache, start: layer(x, x, x, cache=cache, start=start)
+
+
+@pytest.mark.parametrize(
+    ("mode", "as_tensor", "sizes"),
+    [
+        ("eager", False, (1, 1, 1, 1)),
+        ("eager", True, (2, 1, 1)),
+        ("graph", False, (1, 3)),
+        ("graph", True, (1, 1, 1, 1)),
+        ("xla", False, (3, 1)),
+        ("xla", True, (1, 1, 1, 1)),
+        ("xla", True, (4,)),
+    ],
+)
+def test_step_by_step_equals_all_at_once(mode, as_tensor, sizes):
+    layer, x = built(value_dim=3), normal(2, 4, 8)
+    whole = layer(x, x, x, attention_mask=look_ahead_mask(4))
+    run = MODES[mode](cached(layer))
+    steps, _ = in_steps(layer, run, x, sizes, as_tensor, max_length=5)
+    np.testing.assert_allclose(steps, whole, atol=1e-5)
+
+
+@few
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=4), st.integers(0, 2))
+def test_any_chunks_equal_all_at_once(sizes, spare):
+    layer, length = built(), sum(sizes)
+    x = normal(1, length, 8)
+    whole, weights = layer(
+        x, x, x, attention_mask=look_ahead_mask(length), return_weights=True
+    )
+    steps, (key, value) = in_steps(
+        layer, cached(layer), x, sizes, False, length + spare
+    )
+    np.testing.assert_allclose(steps, whole, atol=1e-5)
+    assert not np.any(key[:, :, length:]) and not np.any(value[:, :, length:])
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_one_graph_serves_every_chunk(jit_compile):
+    layer, x = built(), normal(2, 5, 8)
+    slots = tf.TensorSpec((None, 2, None, 4))
+    signature = [
+        tf.TensorSpec((None, None, 8)),
+        (slots, slots),
+        tf.TensorSpec((), "int32"),
+    ]
+    run = tf.function(cached(layer), input_signature=signature, jit_compile=jit_compile)
+    whole = layer(x, x, x, attention_mask=look_ahead_mask(5))
+    steps, _ = in_steps(layer, run, x, (2, 1, 2), True, 6)
+    np.testing.assert_allclose(steps, whole, atol=1e-5)
+
+
+def test_cache_goes_around_a_while_loop():
+    layer, x = built(), normal(2, 4, 8)
+
+    @tf.function
+    def run(x):
+        outputs = tf.TensorArray(tf.float32, 4)
+        cache = empty_cache(layer, 2, 4)
+        for t in tf.range(4):
+            output, cache = layer(*[x[:, t : t + 1]] * 3, cache=cache, start=t)
+            outputs = outputs.write(t, tf.ensure_shape(output, (2, 1, 8))[:, 0])
+        return tf.transpose(outputs.stack(), (1, 0, 2))
+
+    whole = layer(x, x, x, attention_mask=look_ahead_mask(4))
+    np.testing.assert_allclose(run(x), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", HALF)
+def test_cache_works_in_half_precision(policy):
+    layer, x = built(dtype=policy), normal(2, 4, 8)
+    whole = layer(x, x, x, attention_mask=look_ahead_mask(4))
+    steps, cache = in_steps(layer, cached(layer), x, (1, 1, 2), False, 4)
+    assert steps.dtype == cache[0].dtype == cache[1].dtype == HALF[policy]
+    difference = tf.cast(steps, tf.float32) - tf.cast(whole, tf.float32)
+    assert np.abs(difference).max() < {"float16": 1e-2, "bfloat16": 6e-2}[HALF[policy]]
+
+
+def test_mask_and_cache_hide_together():
+    layer, x = built(), normal(2, 4, 8)
+    visible = np.array([[0, 1, 1, 1], [1, 1, 0, 1]], bool)[:, np.newaxis, np.newaxis]
+    whole = layer(x, x, x, attention_mask=visible & look_ahead_mask(4))
+    output, weights, _ = layer(
+        *[x] * 3,
+        attention_mask=visible,
+        cache=empty_cache(layer, 2, 4),
+        return_weights=True,
+    )
+    np.testing.assert_allclose(output, whole, atol=1e-6)
+    assert weights.shape == (2, 2, 4, 4)
+    later = np.triu(np.ones((4, 4), bool), 1)
+    assert not np.any(weights.numpy()[:, :, later])
+
+
+def test_old_contents_beyond_the_current_token_are_never_seen():
+    layer, x = built(), normal(1, 2, 8)
+    clean = empty_cache(layer, 1, 5)
+    dirty = tuple(tensor + 1e3 for tensor in clean)
+    for cache in (clean, dirty):
+        output, _ = layer(x, x, x, cache=cache)
+        np.testing.assert_allclose(
+            output, layer(x, x, x, attention_mask=look_ahead_mask(2)), atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+@pytest.mark.parametrize("as_given", [int, np.int64, tf.constant, tf.Variable])
+def test_a_known_start_beyond_the_cache_is_refused(mode, as_given):
+    layer, x = built(), normal(1, 2, 8)
+    cache = empty_cache(layer, 1, 5)
+    start = as_given(4) if mode == "eager" else 4  # 그래프를 만들 때 아는 수
+    run = MODES[mode](lambda x, cache: layer(x, x, x, cache=cache, start=start))
+    message = caught(ValueError, lambda: run(x, cache))
+    assert "cache에는 6자리가 필요합니다" in message
+    assert "5자리 (start=4, 길이 2)" in message
+
+
+@pytest.mark.parametrize("start", [4, -1])
+def test_a_start_beyond_the_cache_known_at_run_time_is_refused_or_nan(start):
+    layer, x = built(), normal(1, 2, 8)
+    cache, start = empty_cache(layer, 1, 5), tf.constant(start)
+    message = caught(
+        tf.errors.InvalidArgumentError,
+        lambda: tf.function(cached(layer))(x, cache, start),
+    )
+    assert "캐시의 자리가 모자랍니다" in message
+    run = tf.function(cached(layer), jit_compile=True)
+    output, _ = run(x, cache, start)
+    assert np.all(np.isnan(output))
+    output, _ = run(x, cache, tf.constant(3))  # 마지막 두 자리에는 들어갑니다.
+    assert np.all(np.isfinite(output))
+
+
+# --- 틀린 입력은 말로 알려 준다 -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "parts"),
+    [
+        (
+            {"num_heads": 3},
+            ValueError,
+            ["d_model=8, num_heads=3", "헤드 수를 바꾸거나"],
+        ),
+        ({"num_heads": 3, "key_dim": 4}, ValueError, ["value_dim을 정해"]),
+        ({"num_heads": 0}, ValueError, ["num_heads에는 1 이상", "0"]),
+        ({"d_model": 8.0}, TypeError, ["d_model에는 1 이상의 정수", "float 8.0"]),
+        ({"key_dim": 0}, ValueError, ["key_dim에는 1 이상", "0"]),
+        ({"value_dim": -1}, ValueError, ["value_dim에는 1 이상", "-1"]),
+        ({"dropout": 1.0}, ValueError, ["dropout에는 0 이상 1 미만", "1.0"]),
+        ({"dropout": "0.1"}, TypeError, ["dropout에는 0 이상 1 미만", "str"]),
+    ],
+)
+def test_wrong_sizes_are_refused_with_the_reason(options, kind, parts):
+    options = {"d_model": 8, "num_heads": 2} | options
+    message = caught(kind, lambda: MultiHeadAttention(**options))
+    assert all(part in message for part in parts)
+
+
+def test_heads_need_not_divide_d_model_when_both_widths_are_given():
+    x = normal(1, 2, 8)
+    assert MultiHeadAttention(8, 3, key_dim=4, value_dim=2)(x, x, x).shape == (1, 2, 8)
+
+
+X = np.ones((2, 3, 8), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "kind", "parts"),
+    [
+        ((X[0], X[0], X[0]), ValueError, ["query에는 모양", "(3, 8)"]),
+        ((X, X[..., :4], X), ValueError, ["key의 마지막 차원", "8", "(2, 3, 4)"]),
+        ((X, X, X.astype(int)), TypeError, ["value에는 실수", "int64", "tf.cast"]),
+        ((X, X, X[:, :2]), ValueError, ["key와 value의 길이", "(query, key, value)"]),
+        ((X, np.ones((3, 3, 8), "float32"), X), ValueError, ["브로드캐스트"]),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused_with_the_reason(inputs, kind, parts):
+    layer = built()
+    message = caught(kind, lambda: layer(*inputs))
+    assert all(part in message for part in parts)
+
+
+@pytest.mark.parametrize("shape", [(8,), (None, None)])
+def test_a_model_cannot_be_built_from_shapes_that_do_not_fit(shape):
+    x = keras.Input(shape)
+    message = caught(ValueError, lambda: MultiHeadAttention(8, 2)(x, x, x))
+    assert "(batch, length, depth)가 필요합니다" in message
+
+
+@pytest.mark.parametrize("with_cache", [False, True])
+@pytest.mark.parametrize(
+    ("mask", "kind", "parts"),
+    [
+        (
+            np.ones((2, 3, 3), "int32"),
+            TypeError,
+            ["bool이어야", "int32", "True인 자리"],
+        ),
+        (np.ones((2, 3, 3), "float32"), TypeError, ["bool이어야", "float32"]),
+        (np.ones((2, 3, 4), bool), ValueError, ["(2, 2, 3, 3)", "(2, 1, 3, 4)"]),
+        (np.ones((2, 3, 1, 3), bool), ValueError, ["(2, 2, 3, 3)", "(2, 3, 1, 3)"]),
+        (np.ones((1, 2, 2, 3, 3), bool), ValueError, ["(1, 2, 2, 3, 3)"]),
+    ],
+)
+def test_wrong_masks_are_refused_with_the_reason(mask, kind, parts, with_cache):
+    layer = built()
+    cache = empty_cache(layer, 2, 3) if with_cache else None
+    message = caught(kind, lambda: layer(X, X, X, attention_mask=mask, cache=cache))
+    assert all(part in message for part in parts)
+
+
+SLOTS = np.zeros((2, 2, 5, 4), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("cache", "parts"),
+    [
+        ((SLOTS[0], SLOTS), ["쌍이 필요합니다", "(2, 5, 4)"]),
+        ((SLOTS, SLOTS[..., :3]), ["(2, 2, 5, 3)", "float32 (2, 2, 5, 4)로"]),
+        ((SLOTS[:1], SLOTS[:1]), ["(1, 2, 5, 4)", "float32 (2, 2, 5, 4)로"]),
+        ((SLOTS[:, :1], SLOTS), ["(2, 1, 5, 4)", "float32 (2, 2, 5, 4)로"]),
+        ((SLOTS, SLOTS[:, :, :4]), ["(2, 2, 4, 4)", "float32 (2, 2, 5, 4)로"]),
+        ((SLOTS.astype(int), SLOTS), ["int64", "float32 (2, 2, 5, 4)로"]),
+        ((SLOTS,) * 3, ["텐서의 쌍이 필요합니다", "tuple"]),
+        (5, ["텐서의 쌍이 필요합니다", "int"]),
+    ],
+)
+def test_wrong_caches_are_refused_with_the_reason(cache, parts):
+    layer = built()
+    message = caught(ValueError, lambda: layer(X, X, X, cache=cache))
+    assert all(part in message for part in parts)
+
+
+def test_cross_attention_with_a_cache_is_refused():
+    layer = built()
+    message = caught(
+        ValueError, lambda: layer(X, X[:, :2], X[:, :2], cache=(SLOTS, SLOTS))
+    )
+    assert "query와 key의 길이가 같아야" in message
+    assert "3, 2" in message
+
+
+@pytest.mark.parametrize(
+    ("start", "kind", "parts"),
+    [
+        (-1, ValueError, ["start에는 0 이상", "-1"]),
+        (1.5, TypeError, ["start에는 0 이상의 정수", "1.5"]),
+        (tf.constant(1.0), TypeError, ["start에는 정수", "float32"]),
+        (tf.constant([1]), ValueError, ["start에는 스칼라", "(1,)"]),
+    ],
+)
+def test_wrong_starts_are_refused_with_the_reason(start, kind, parts):
+    layer = built()
+    message = caught(kind, lambda: layer(X, X, X, cache=(SLOTS, SLOTS), start=start))
+    assert all(part in message for part in parts)

@@ -1,0 +1,157 @@
+"""독자와 바깥의 검사기가 기대는 이름: 인자의 순서와 기본값이 바뀌지 않습니다."""
+
+import dataclasses
+import importlib
+import inspect
+
+import pytest
+
+# 이름마다 소스에 적힌 그대로의 인자입니다. 층은 만들 때의 것과 부를 때의 것을 적습니다.
+# ``self``와, 층이 Keras에 그대로 넘기는 ``**kwargs``는 적지 않습니다.
+FUNCTIONS = {
+    "attention.scaled_dot_product_attention": "query, key, value, mask=None",
+    "masking.padding_mask": "token_ids, pad_id=0",
+    "masking.look_ahead_mask": "length",
+    "positional_encoding.sinusoidal_encoding": "length, d_model",
+    "linear_softmax.LinearSoftmax.probabilities": "x",
+    "transformer.TransformerConfig.paper_base": "vocab_size=37000",
+    "transformer.TransformerConfig.paper_big": "vocab_size=37000",
+    "transformer.TransformerConfig.table3": "vocab_size=37000",
+    "transformer.Transformer.encode": "source_ids, training=None",
+    "transformer.Transformer.decode": (
+        "target_ids, memory, memory_mask=None, training=None, cache=None, start=0"
+    ),
+}
+LAYERS = {
+    "multi_head_attention.MultiHeadAttention": (
+        "d_model, num_heads, key_dim=None, value_dim=None, use_bias=True, dropout=0.0",
+        "query, key, value, attention_mask=None, training=None, return_weights=False, "
+        "cache=None, start=0",
+    ),
+    "embedding.TokenEmbedding": ("vocab_size, d_model", "token_ids"),
+    "positional_encoding.SinusoidalPositionalEncoding": ("", "x, start=0"),
+    "positional_encoding.LearnedPositionalEncoding": ("max_length", "x, start=0"),
+    "feed_forward.PositionwiseFeedForward": ("d_model, d_ff", "x"),
+    "add_norm.AddAndNorm": (
+        "dropout=0.0, epsilon=1e-05, norm_first=False",
+        "x, sublayer, training=None",
+    ),
+    "encoder.EncoderLayer": ("config", "x, attention_mask=None, training=None"),
+    "encoder.Encoder": ("config", "x, attention_mask=None, training=None"),
+    "decoder.DecoderLayer": (
+        "config",
+        "x, memory, attention_mask=None, memory_mask=None, training=None, cache=None, "
+        "start=0",
+    ),
+    "decoder.Decoder": (
+        "config",
+        "x, memory, attention_mask=None, memory_mask=None, training=None, cache=None, "
+        "start=0",
+    ),
+    "linear_softmax.LinearSoftmax": ("vocab_size, embedding=None", "x"),
+    "transformer.Transformer": ("config", "inputs, training=None"),
+}
+CONFIG_FIELDS = {
+    "vocab_size": dataclasses.MISSING,
+    "source_vocab_size": None,
+    "d_model": 512,
+    "num_heads": 8,
+    "num_layers": 6,
+    "d_ff": 2048,
+    "key_dim": None,
+    "value_dim": None,
+    "dropout": 0.1,
+    "attention_bias": False,
+    "norm_first": False,
+    "positions": "sinusoidal",
+    "max_length": 512,
+    "tie_embeddings": True,
+    "pad_id": 0,
+}
+NAMES = {
+    "seq2seq": ["AdditiveAttention", "MultiplicativeAttention", "Seq2Seq"],
+    "tokenization": ["Tokenizer"],
+    "plotting": ["attention_heatmap", "attention_heads", "positional_encoding_heatmap"],
+}
+TABLE_3 = (
+    ["base", "A h=1", "A h=4", "A h=16", "A h=32", "B d_k=16", "B d_k=32"]
+    + ["C N=2", "C N=4", "C N=8", "C d_model=256", "C d_model=1024"]
+    + ["C d_ff=1024", "C d_ff=4096", "D P_drop=0.0", "D P_drop=0.2"]
+    + ["D eps_ls=0.0", "D eps_ls=0.2", "E", "big"]
+)
+
+
+def find(dotted):
+    module, *names = dotted.split(".")
+    found = importlib.import_module(f"transformer_notes.{module}")
+    for name in names:
+        found = getattr(found, name)
+    return found
+
+
+def written(function):
+    parameters = inspect.signature(function).parameters.values()
+    return ", ".join(
+        str(parameter)
+        for parameter in parameters
+        if parameter.name not in ("self", "kwargs")
+    )
+
+
+def own_init(layer):
+    """우리가 적은 생성자입니다. 적지 않았으면 인자가 없습니다."""
+    for ancestor in layer.__mro__:
+        if "__init__" in vars(ancestor):
+            ours = ancestor.__module__.startswith("transformer_notes")
+            return ancestor.__init__ if ours else (lambda: None)
+    raise AssertionError(layer)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_and_methods_keep_their_arguments_and_defaults(name):
+    assert written(find(name)) == FUNCTIONS[name]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_keep_the_arguments_they_are_made_and_called_with(name):
+    layer = find(name)
+    assert (written(own_init(layer)), written(layer.call)) == LAYERS[name]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_hand_the_keras_arguments_on(name):
+    layer = find(name)
+    if name == "positional_encoding.SinusoidalPositionalEncoding":
+        assert layer(name="named", dtype="float16").name == "named"
+        return
+    parameters = inspect.signature(own_init(layer)).parameters
+    assert parameters["kwargs"].kind is inspect.Parameter.VAR_KEYWORD
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_no_layer_takes_an_argument_called_mask(name):
+    """Keras가 그 이름을 2차원 마스크로 몰래 채웁니다."""
+    assert "mask" not in inspect.signature(find(name).call).parameters
+
+
+def test_the_configuration_keeps_its_fields_their_order_and_defaults():
+    config = find("transformer.TransformerConfig")
+    fields = {field.name: field.default for field in dataclasses.fields(config)}
+    assert list(fields.items()) == list(CONFIG_FIELDS.items())
+    assert config.__dataclass_params__.frozen
+
+
+def test_table_3_keeps_the_names_of_its_rows():
+    assert list(find("transformer.TransformerConfig").table3()) == TABLE_3
+
+
+@pytest.mark.parametrize(
+    "name", [f"{module}.{name}" for module, names in NAMES.items() for name in names]
+)
+def test_public_names_exist(name):
+    assert callable(find(name))
+
+
+@pytest.mark.parametrize("name", ["train", "encode", "decode", "save", "load"])
+def test_the_tokenizer_has_its_five_methods(name):
+    assert callable(getattr(find("tokenization.Tokenizer"), name))

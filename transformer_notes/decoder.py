@@ -1,0 +1,185 @@
+"""디코더의 층과 스택 (논문 3.1절)."""
+
+import keras
+import tensorflow as tf
+
+from transformer_notes import _checks
+from transformer_notes.encoder import ConfiguredLayer
+
+
+@keras.saving.register_keras_serializable(package="transformer_notes")
+class DecoderLayer(ConfiguredLayer):
+    r"""디코더 층 하나: 셀프 어텐션, 크로스 어텐션, 피드포워드. 저마다 Add & Norm입니다.
+
+    Args:
+        config: `TransformerConfig`.
+        **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
+
+    Call arguments:
+        x: 실수, (batch, length, d_model).
+        memory: 인코더의 출력, (batch, length_memory, d_model). 크로스 어텐션의 키와
+            값이 됩니다.
+        attention_mask: 셀프 어텐션의 마스크. 불리언, (batch, num_heads, length,
+            length)로 브로드캐스트되는 모양. 보통 `look_ahead_mask`와 `padding_mask`를
+            묶은 것입니다.
+        memory_mask: 크로스 어텐션의 마스크. 불리언, (batch, num_heads, length,
+            length_memory)로 브로드캐스트되는 모양, 또는 (batch, length_memory). **입력
+            문장의** 패딩을 가립니다.
+        training: 드롭아웃을 씌울지.
+        cache: 셀프 어텐션의 캐시. `MultiHeadAttention`의 것과 같습니다.
+        start: 이번 첫 토큰의 위치.
+
+    Returns:
+        (batch, length, d_model). `cache`를 주었으면 `(출력, 새 캐시)`입니다.
+
+    Raises:
+        TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
+        ValueError: 맞지 않는 모양.
+    """
+
+    def __init__(self, config, **kwargs):
+        super().__init__(config, **kwargs)
+        self.self_attention = self.attention("self_attention")
+        self.self_attention_norm = self.add_and_norm("self_attention_norm")
+        self.cross_attention = self.attention("cross_attention")
+        self.cross_attention_norm = self.add_and_norm("cross_attention_norm")
+        self.feed_forward = self.position_wise("feed_forward")
+        self.feed_forward_norm = self.add_and_norm("feed_forward_norm")
+
+    def build(self, x_shape, memory_shape=None):
+        memory_shape = x_shape if memory_shape is None else memory_shape
+        self.check_width("x", x_shape)
+        self.check_width("memory", memory_shape)
+        self.self_attention.build(x_shape, x_shape, x_shape)
+        self.self_attention_norm.build(x_shape)
+        self.cross_attention.build(x_shape, memory_shape, memory_shape)
+        self.cross_attention_norm.build(x_shape)
+        self.feed_forward.build(x_shape)
+        self.feed_forward_norm.build(x_shape)
+
+    def call(
+        self,
+        x,
+        memory,
+        attention_mask=None,
+        memory_mask=None,
+        training=None,
+        cache=None,
+        start=0,
+    ):
+        x = _checks.sequence("x", x)
+        memory = _checks.sequence("memory", memory)
+        memory_mask = _memory_mask(memory_mask)
+
+        def attend_to_self(x):
+            nonlocal cache
+            output = self.self_attention(
+                x, x, x, attention_mask, training=training, cache=cache, start=start
+            )
+            if cache is not None:
+                output, cache = output
+            return output
+
+        x = self.self_attention_norm(x, attend_to_self, training=training)
+        x = self.cross_attention_norm(
+            x,
+            lambda x: self.cross_attention(
+                x, memory, memory, attention_mask=memory_mask, training=training
+            ),
+            training=training,
+        )
+        x = self.feed_forward_norm(x, self.feed_forward, training=training)
+        return x if cache is None else (x, cache)
+
+
+@keras.saving.register_keras_serializable(package="transformer_notes")
+class Decoder(ConfiguredLayer):
+    r"""디코더 층을 `num_layers`겹 쌓습니다. 모든 층이 같은 memory를 봅니다.
+
+    Args:
+        config: `TransformerConfig`.
+        **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
+
+    Call arguments:
+        x: 실수, (batch, length, d_model). 임베딩과 위치 인코딩을 더한 것입니다.
+        memory: 인코더의 출력, (batch, length_memory, d_model).
+        attention_mask: `DecoderLayer`와 같습니다.
+        memory_mask: `DecoderLayer`와 같습니다.
+        training: 드롭아웃을 씌울지.
+        cache: 층마다 하나씩, 층의 캐시를 담은 목록.
+        start: 이번 첫 토큰의 위치.
+
+    Returns:
+        (batch, length, d_model). `cache`를 주었으면 `(출력, 새 캐시의 목록)`입니다.
+
+    Raises:
+        TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
+        ValueError: 맞지 않는 모양, 층의 수와 다른 캐시의 수.
+    """
+
+    def __init__(self, config, **kwargs):
+        super().__init__(config, **kwargs)
+        self.layers = [
+            DecoderLayer(config, name=f"layer_{index}", dtype=self.dtype_policy)
+            for index in range(config.num_layers)
+        ]
+        self.norm = self.final_norm()
+
+    def build(self, x_shape, memory_shape=None):
+        for layer in self.layers:
+            layer.build(x_shape, memory_shape)
+        if self.norm is not None:
+            self.norm.build(x_shape)
+
+    def call(
+        self,
+        x,
+        memory,
+        attention_mask=None,
+        memory_mask=None,
+        training=None,
+        cache=None,
+        start=0,
+    ):
+        x = _checks.sequence("x", x)
+        caches = self._one_for_each_layer(cache)
+        new_cache = []
+        for layer, layer_cache in zip(self.layers, caches):
+            x = layer(
+                x,
+                memory,
+                attention_mask=attention_mask,
+                memory_mask=memory_mask,
+                training=training,
+                cache=layer_cache,
+                start=start,
+            )
+            if cache is not None:
+                x, layer_cache = x
+                new_cache.append(layer_cache)
+        x = x if self.norm is None else self.norm(x)
+        return x if cache is None else (x, new_cache)
+
+    def _one_for_each_layer(self, cache):
+        if cache is None:
+            return [None] * len(self.layers)
+        given = len(cache) if isinstance(cache, (list, tuple)) else None
+        if given != len(self.layers):
+            raise ValueError(
+                f"cache에는 층마다 하나씩, 캐시 {len(self.layers)}개의 목록이 "
+                "필요합니다. 받은 것: "
+                f"{type(cache).__name__ if given is None else f'{given}개'}. "
+                "[(key, value), ...]로 묶어 주세요."
+            )
+        return cache
+
+
+def _memory_mask(mask):
+    """(batch, length_memory)이면 헤드와 쿼리의 축을 넣습니다.
+
+    Keras는 이름이 memory인 입력에 마스크가 붙어 있으면 memory_mask를 이것으로 채웁니다.
+    """
+    if mask is None:
+        return None
+    mask = tf.convert_to_tensor(mask)
+    return mask[:, tf.newaxis, tf.newaxis] if mask.shape.rank == 2 else mask

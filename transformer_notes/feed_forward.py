@@ -1,0 +1,85 @@
+"""위치별 피드포워드 신경망 (논문 3.3절)."""
+
+import keras
+import tensorflow as tf
+
+from transformer_notes import _checks
+
+
+@keras.saving.register_keras_serializable(package="transformer_notes")
+class PositionwiseFeedForward(keras.layers.Layer):
+    r"""자리마다 같은 가중치로 넓혔다가, 음수를 지우고, 다시 좁힙니다.
+
+    .. math:: \mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2
+
+    자리끼리는 섞이지 않습니다. Keras의 마스크는 다음 층에 넘기지 않습니다.
+
+    Args:
+        d_model: 입력과 출력의 차원, 1 이상의 정수.
+        d_ff: 안쪽 층의 차원, 1 이상의 정수. 논문은 4 · d_model로 둡니다.
+        **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
+
+    Call arguments:
+        x: 실수, (batch, length, d_model).
+
+    Returns:
+        층의 계산 dtype인 실수, (batch, length, d_model).
+
+    Raises:
+        TypeError: 정수가 아닌 크기, 실수가 아닌 입력.
+        ValueError: 1보다 작은 크기, (batch, length, d_model)이 아닌 입력.
+
+    Examples:
+        >>> import numpy as np
+        >>> layer = PositionwiseFeedForward(d_model=1, d_ff=2)
+        >>> layer.build((None, None, 1))
+        >>> absolute = [[1, -1]], [0, 0], [[1], [1]], [0]  # w1, b1, w2, b2
+        >>> layer.set_weights([np.array(weight) for weight in absolute])
+        >>> print(layer(np.array([[[3.0], [-2.0]]])).numpy().ravel())
+        [3. 2.]
+    """
+
+    # 마스크가 붙은 입력도 경고 없이 받습니다. compute_mask가 마스크를 끊습니다.
+    supports_masking = True
+
+    def __init__(self, d_model, d_ff, **kwargs):
+        super().__init__(**kwargs)
+        self.d_model = _checks.positive_int("d_model", d_model)
+        self.d_ff = _checks.positive_int("d_ff", d_ff)
+
+    def build(self, input_shape):
+        self._check_shape(input_shape)
+        self.w1, self.b1 = self._add_map(1, self.d_model, self.d_ff)
+        self.w2, self.b2 = self._add_map(2, self.d_ff, self.d_model)
+
+    def _add_map(self, number, rows, columns):
+        kernel = self.add_weight(
+            name=f"w{number}", shape=(rows, columns), initializer="glorot_uniform"
+        )
+        return kernel, self.add_weight(
+            name=f"b{number}", shape=(columns,), initializer="zeros"
+        )
+
+    def call(self, x):
+        x = _checks.float_tensor("x", x)
+        self._check_shape(x.shape)
+        hidden = tf.einsum("blm,mf->blf", x, self.w1) + self.b1  # (batch, length, d_ff)
+        hidden = tf.nn.relu(hidden)
+        return tf.einsum("blf,fm->blm", hidden, self.w2) + self.b2  # (..., d_model)
+
+    def _check_shape(self, shape):
+        if not tf.TensorShape(shape).is_compatible_with((None, None, self.d_model)):
+            raise ValueError(
+                "x에는 모양 (batch, length, d_model)이 필요합니다. 받은 모양: "
+                f"{tuple(shape)}, 층의 d_model: {self.d_model}. 입력의 마지막 축이 "
+                "벡터의 축인지 살펴보세요."
+            )
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape[:-1], self.d_model)
+
+    def get_config(self):
+        return {**super().get_config(), "d_model": self.d_model, "d_ff": self.d_ff}

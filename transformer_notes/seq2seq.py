@@ -1,0 +1,399 @@
+"""트랜스포머 이전의 모델: 순환 신경망 인코더-디코더와 두 어텐션.
+
+점수를 매기는 두 방법은 논문 3.2.1절에서 견줍니다.
+"""
+
+import keras
+import tensorflow as tf
+
+from transformer_notes import _checks
+
+
+class _Attention(keras.layers.Layer):
+    """점수를 가중치로 바꾸어 값을 평균합니다. 점수는 물려받은 층이 매깁니다."""
+
+    # 마스크가 붙은 입력도 경고 없이 받습니다. compute_mask가 마스크를 끊습니다.
+    supports_masking = True
+
+    def call(self, query, key, value, attention_mask=None):
+        query = _checks.sequence("query", query)
+        key = _checks.sequence("key", key)
+        value = _checks.sequence("value", value)
+        if not key.shape[1:2].is_compatible_with(value.shape[1:2]):
+            raise ValueError(
+                "key와 value에는 같은 길이가 필요합니다. "
+                f"받은 모양: key {key.shape}, value {value.shape}. "
+                "인자의 순서가 (query, key, value)인지 살펴보세요."
+            )
+        scores = self._scores(query, key)  # (batch, length_q, length_k)
+        # 소프트맥스는 float32 이상에서 계산합니다.
+        precise = tf.float64 if scores.dtype == tf.float64 else tf.float32
+        scores = tf.cast(scores, precise)
+        if attention_mask is None:
+            weights = tf.nn.softmax(scores)
+        else:
+            visible = _key_mask(attention_mask)[:, tf.newaxis, :]
+            weights = tf.nn.softmax(tf.where(visible, scores, scores.dtype.min))
+            # 모두 가려진 행의 소프트맥스는 균등 분포입니다. 0으로 되돌립니다.
+            weights = tf.where(visible, weights, tf.zeros((), precise))
+        weights = tf.cast(weights, value.dtype)
+        return tf.matmul(weights, value), weights  # (batch, length_q, d_v)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None
+
+
+@keras.saving.register_keras_serializable(package="transformer_notes")
+class AdditiveAttention(_Attention):
+    r"""쿼리와 키를 더해 점수를 매기는 어텐션입니다 (Bahdanau 등, 2015).
+
+    .. math:: s_{ij} = v^\top \tanh(q_i W_q + k_j W_k), \qquad
+              \alpha_i = \mathrm{softmax}(s_i), \qquad c_i = \sum_j \alpha_{ij} v_j
+
+    점수를 매기는 동안 (batch, length_q, length_k, units)인 배열을 만듭니다.
+    쿼리와 키의 차원은 서로 달라도 됩니다. Keras의 마스크는 다음 층에 넘기지 않습니다.
+
+    Args:
+        units: 쿼리와 키를 더할 공간의 차원, 1 이상의 정수.
+        **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
+
+    Call arguments:
+        query: 실수, (batch, length_q, d_q).
+        key: 실수, (batch, length_k, d_k).
+        value: 실수, (batch, length_k, d_v).
+        attention_mask: 불리언, (batch, length_k). **True인 키만 봅니다.**
+            None이면 모두 봅니다.
+
+    Returns:
+        `(context, weights)`. context는 (batch, length_q, d_v), weights는
+        (batch, length_q, length_k)입니다. weights의 행은 더해서 1이거나, 볼 키가 없으면
+        모두 0이고 그때 context도 0입니다.
+
+    Raises:
+        TypeError: 정수가 아닌 `units`, 실수가 아닌 입력, 불리언이 아닌 마스크.
+        ValueError: 1보다 작은 `units`, 3차원이 아닌 입력, 서로 다른 key와 value의 길이,
+            2차원이 아닌 마스크.
+
+    Examples:
+        >>> layer = AdditiveAttention(units=1)
+        >>> layer.build((1, 1, 1), (1, 2, 1))
+        >>> layer.set_weights([tf.ones((1, 1)), tf.ones((1, 1)), tf.constant([2.0])])
+        >>> query, key = tf.constant([[[0.5]]]), tf.constant([[[-0.5], [0.5]]])
+        >>> context, weights = layer(query, key, key)
+        >>> print(weights.numpy().round(3))  # softmax(2 tanh(0), 2 tanh(1))
+        [[[0.179 0.821]]]
+    """
+
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        self.units = _checks.positive_int("units", units)
+
+    def build(self, query_shape, key_shape=None, value_shape=None):
+        key_shape = query_shape if key_shape is None else key_shape
+        self.query_kernel = self.add_weight(
+            name="query_kernel", shape=(query_shape[-1], self.units)
+        )
+        self.key_kernel = self.add_weight(
+            name="key_kernel", shape=(key_shape[-1], self.units)
+        )
+        self.vector = self.add_weight(name="vector", shape=(self.units,))
+
+    def _scores(self, query, key):
+        query = tf.matmul(query, tf.cast(self.query_kernel, query.dtype))
+        key = tf.matmul(key, tf.cast(self.key_kernel, key.dtype))
+        # 쿼리와 키를 모든 짝으로 더합니다.
+        pairs = tf.tanh(query[:, :, tf.newaxis, :] + key[:, tf.newaxis, :, :])
+        # (batch, length_q, length_k, units)
+        return tf.tensordot(pairs, tf.cast(self.vector, pairs.dtype), axes=1)
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units}
+
+
+@keras.saving.register_keras_serializable(package="transformer_notes")
+class MultiplicativeAttention(_Attention):
+    r"""쿼리와 키를 곱해 점수를 매기는 어텐션입니다 (Luong 등, 2015).
+
+    .. math:: s_{ij} = q_i \cdot k_j \quad\text{(dot)}, \qquad
+              \frac{q_i \cdot k_j}{\sqrt{d_k}} \quad\text{(scaled)}, \qquad
+              q_i W k_j^\top \quad\text{(general)}
+
+    "scaled"가 논문의 식 1입니다. 배우는 가중치는 "general"에만 있습니다. 부르는 방법과
+    돌려주는 것은 `AdditiveAttention`과 같습니다.
+
+    Args:
+        score: "dot", "scaled", "general" 가운데 하나. "general"이면 쿼리와 키의 차원이
+            서로 달라도 됩니다.
+        **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
+
+    Raises:
+        TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
+        ValueError: 모르는 `score`, 3차원이 아닌 입력, 서로 맞지 않는 모양.
+
+    Examples:
+        >>> query, key = tf.constant([[[1.0]]]), tf.constant([[[0.0], [1.0]]])
+        >>> context, weights = MultiplicativeAttention()(query, key, key)
+        >>> print(weights.numpy().round(3))  # softmax(0, 1)
+        [[[0.269 0.731]]]
+    """
+
+    def __init__(self, score="dot", **kwargs):
+        super().__init__(**kwargs)
+        self.score = _one_of("score", score, ("dot", "scaled", "general"))
+
+    def build(self, query_shape, key_shape=None, value_shape=None):
+        d_q, d_k = query_shape[-1], (key_shape or query_shape)[-1]
+        if self.score == "general":
+            self.kernel = self.add_weight(name="kernel", shape=(d_q, d_k))
+        elif d_q != d_k:
+            raise ValueError(
+                f'"{self.score}" 점수에는 query와 key의 같은 차원이 필요합니다. '
+                f"받은 차원: query {d_q}, key {d_k}. "
+                '차원이 다르면 score="general"을 써 주세요.'
+            )
+
+    def _scores(self, query, key):
+        if self.score == "general":
+            query = tf.matmul(query, tf.cast(self.kernel, query.dtype))
+        elif self.score == "scaled":
+            query = query / query.shape[-1] ** 0.5
+        return tf.matmul(query, key, transpose_b=True)
+
+    def get_config(self):
+        return {**super().get_config(), "score": self.score}
+
+
+@keras.saving.register_keras_serializable(package="transformer_notes")
+class Seq2Seq(keras.Model):
+    r"""순환 신경망으로 읽고 순환 신경망으로 쓰는 인코더-디코더입니다.
+
+    .. math::
+        m_j, z_j &= \mathrm{RNN}_e(x_j,\, z_{j-1}), \qquad
+        h_t, z'_t = \mathrm{RNN}_d(y_t,\, z'_{t-1}), \qquad z'_0 = z_n \\
+        c_t &= \mathrm{Attention}(h_t, m, m), \qquad
+        \mathrm{logits}_t = \tanh([c_t; h_t] W_c)\, W_o + b_o
+
+    어텐션이 없으면 인코더에서 디코더로 가는 것은 마지막 상태 z_n뿐이고, 로짓은
+    h_t W_o + b_o입니다. 두 어텐션은 모두 디코더 셀의 다음에 두므로(Luong의 자리) 점수를
+    매기는 방법만 다릅니다.
+
+    Args:
+        vocab_size: 정답 쪽 어휘 집합의 크기, 1 이상의 정수.
+        units: 임베딩과 은닉 상태의 차원, 1 이상의 정수.
+        attention: None, "additive", "multiplicative"(dot) 가운데 하나.
+        cell: "lstm"이나 "gru".
+        source_vocab_size: 입력 쪽 어휘 집합의 크기. None이면 정답 쪽과 같은 임베딩을
+            함께 씁니다.
+        pad_id: 패딩 토큰의 번호. 입력의 패딩은 읽지 않고, 어텐션도 보지 않습니다.
+        **kwargs: `keras.Model`의 인자 (`name`, `dtype`, `trainable`).
+
+    Call arguments:
+        inputs: 토큰 번호의 쌍 `(source_ids, target_ids)`. 정수, (batch, length_s)와
+            (batch, length_t). 패딩은 뒤에 둡니다. target_ids는 정답을 한 칸 민 것, 곧
+            디코더의 입력입니다.
+        return_weights: 어텐션 가중치도 돌려받을지.
+
+    Returns:
+        로짓, (batch, length_t, vocab_size). `return_weights`이면
+        `(로짓, 가중치 (batch, length_t, length_s))`.
+
+    Raises:
+        TypeError: 정수가 아닌 크기나 번호.
+        ValueError: 1보다 작은 크기, 음수인 `pad_id`, 모르는 `attention`이나 `cell`,
+            2차원이 아닌 토큰 번호, 어텐션이 없는 모델의 `return_weights`.
+        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호. `jit_compile=True`에서는
+            예외 대신 출력이 NaN입니다.
+
+    Examples:
+        >>> model = Seq2Seq(vocab_size=20, units=8, attention="additive")
+        >>> source_ids, target_ids = tf.constant([[5, 6, 7]]), tf.constant([[1, 8]])
+        >>> logits, weights = model((source_ids, target_ids), return_weights=True)
+        >>> logits.shape, weights.shape
+        (TensorShape([1, 2, 20]), TensorShape([1, 2, 3]))
+    """
+
+    def __init__(
+        self,
+        vocab_size,
+        units,
+        attention=None,
+        cell="lstm",
+        source_vocab_size=None,
+        pad_id=0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.vocab_size = _checks.positive_int("vocab_size", vocab_size)
+        self.units = _checks.positive_int("units", units)
+        self.attention = _one_of(
+            "attention", attention, (None, "additive", "multiplicative")
+        )
+        self.cell = _one_of("cell", cell, ("lstm", "gru"))
+        self.source_vocab_size = source_vocab_size
+        self.pad_id = _checks.integer("pad_id", pad_id, minimum=0)
+
+        def make(layer, *args, **options):
+            return layer(*args, dtype=self.dtype_policy, **options)
+
+        embedding = keras.layers.Embedding
+        self.target_embedding = make(embedding, vocab_size, units, name="target")
+        self.source_embedding = self.target_embedding
+        if source_vocab_size is not None:
+            _checks.positive_int("source_vocab_size", source_vocab_size)
+            self.source_embedding = make(
+                embedding, source_vocab_size, units, name="source"
+            )
+        recurrent = keras.layers.LSTM if cell == "lstm" else keras.layers.GRU
+        both = {"return_sequences": True, "return_state": True}
+        self.encoder = make(recurrent, units, name="encoder", **both)
+        self.decoder = make(recurrent, units, name="decoder", **both)
+        dense = keras.layers.Dense
+        self.attend = self.combine = None
+        if attention is not None:
+            self.attend = (
+                make(AdditiveAttention, units, name="attend")
+                if attention == "additive"
+                else make(MultiplicativeAttention, name="attend")
+            )
+            self.combine = make(
+                dense, units, activation="tanh", use_bias=False, name="combine"
+            )
+        self.classify = make(dense, vocab_size, name="classify")
+
+    def build(self, input_shape=None):
+        shape = (None, None, self.units)
+        self.target_embedding.build(None)
+        if self.source_embedding is not self.target_embedding:
+            self.source_embedding.build(None)
+        self.encoder.build(shape)
+        self.decoder.build(shape)
+        if self.attend is not None:
+            self.attend.build(shape, shape)
+            self.combine.build((None, None, 2 * self.units))
+        self.classify.build(shape)
+
+    def call(self, inputs, return_weights=False):
+        source_ids, target_ids = inputs
+        logits, _, *weights = self.decode(
+            target_ids, *self.encode(source_ids), return_weights=return_weights
+        )
+        return (logits, *weights) if return_weights else logits
+
+    def encode(self, source_ids):
+        """입력 문장을 읽습니다.
+
+        Args:
+            source_ids: 정수, (batch, length_s).
+
+        Returns:
+            `(state, memory, memory_mask)`. state는 마지막 진짜 토큰까지 읽은 상태로,
+            LSTM이면 `[h, c]`, GRU이면 `[h]`이고 저마다 (batch, units)입니다. memory는
+            자리마다의 은닉 상태 (batch, length_s, units), memory_mask는 패딩이 아닌
+            자리가 True인 (batch, length_s)입니다.
+        """
+        x = _embed(self.source_embedding, "source_ids", source_ids)
+        memory_mask = tf.not_equal(tf.cast(source_ids, tf.int64), self.pad_id)
+        # 가린 걸음에서는 상태가 그대로 넘어갑니다.
+        memory, *state = self.encoder(x, mask=memory_mask)
+        # tf.identity는 Keras가 memory에 붙인 마스크를 떼어 냅니다.
+        return state, tf.identity(memory), memory_mask
+
+    def decode(
+        self, target_ids, state, memory=None, memory_mask=None, return_weights=False
+    ):
+        """다음 토큰에 점수를 매깁니다. 한 토큰이든 문장 전체이든 같은 계산입니다.
+
+        Args:
+            target_ids: 정수, (batch, length_t). 한 걸음씩이면 (batch, 1).
+            state: 앞 걸음의 상태. 첫 걸음에는 `encode`가 돌려준 것.
+            memory: `encode`가 돌려준 것. 어텐션이 없으면 쓰지 않습니다.
+            memory_mask: `encode`가 돌려준 것.
+            return_weights: 어텐션 가중치도 돌려받을지.
+
+        Returns:
+            `(로짓, 새 상태)`, `return_weights`이면 `(로짓, 새 상태, 가중치)`.
+        """
+        self._check_decode(state, memory, return_weights)
+        x = _embed(self.target_embedding, "target_ids", target_ids)
+        hidden, *state = self.decoder(x, initial_state=list(state))
+        weights = None
+        if self.attend is not None:
+            context, weights = self.attend(
+                hidden, memory, memory, attention_mask=memory_mask
+            )
+            hidden = self.combine(tf.concat([context, hidden], axis=-1))
+        logits = self.classify(hidden)  # (batch, length_t, vocab_size)
+        return (logits, state, weights) if return_weights else (logits, state)
+
+    def _check_decode(self, state, memory, return_weights):
+        size = 2 if self.cell == "lstm" else 1
+        if not isinstance(state, (list, tuple)) or len(state) != size:
+            raise ValueError(
+                f"{self.cell}에는 상태 {size}개의 목록 state가 필요합니다. "
+                f"받은 것: {state!r}. encode나 앞 걸음의 decode가 돌려준 것을 그대로 "
+                "넘겨 주세요."
+            )
+        if self.attend is None and return_weights:
+            raise ValueError(
+                "return_weights에는 어텐션이 있는 모델이 필요합니다. 받은 것: "
+                'attention=None. attention="additive"로 모델을 만들어 주세요.'
+            )
+        if self.attend is not None and memory is None:
+            raise ValueError(
+                "어텐션에는 볼 memory가 필요합니다. 받은 것: None. "
+                "model.decode(target_ids, *model.encode(source_ids))처럼 encode가 "
+                "돌려준 것을 모두 넘겨 주세요."
+            )
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None
+
+    def get_config(self):
+        names = "vocab_size units attention cell source_vocab_size pad_id"
+        own = {name: getattr(self, name) for name in names.split()}
+        return {**super().get_config(), **own}
+
+
+def _one_of(name, value, choices):
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(
+            f"{name}에는 {listed} 가운데 하나가 필요합니다. 받은 것: {value!r}."
+        )
+    return value
+
+
+def _key_mask(mask):
+    mask = tf.convert_to_tensor(mask)
+    if mask.dtype != tf.bool:
+        raise TypeError(
+            f"attention_mask에는 불리언이 필요합니다. 받은 dtype: {mask.dtype.name}. "
+            "True인 키를 봅니다. 1이 '봄'이면 tf.cast(attention_mask, tf.bool)로 "
+            "바꾸어 주세요."
+        )
+    if mask.shape.rank not in (None, 2):
+        raise ValueError(
+            "attention_mask에는 모양 (batch, length_k)가 필요합니다. "
+            f"받은 모양: {mask.shape}. 키마다 하나씩 적어 주세요."
+        )
+    return mask
+
+
+def _embed(embedding, name, token_ids):
+    """번호를 벡터로 바꿉니다. 모르는 번호가 그럴듯한 벡터가 되지 않게 합니다."""
+    token_ids = tf.cast(_checks.token_id_tensor(name, token_ids), tf.int64)
+    size = embedding.input_dim
+    known = (token_ids >= 0) & (token_ids < size)
+    if tf.executing_eagerly() and not tf.reduce_all(known):
+        ids = token_ids.numpy()
+        raise tf.errors.InvalidArgumentError(
+            None,
+            None,
+            f"{name}에는 0부터 {size - 1}까지의 번호가 필요합니다. "
+            f"받은 번호의 범위: {ids.min()}부터 {ids.max()}까지. "
+            "토크나이저와 모델이 같은 어휘 집합을 쓰는지 살펴보세요.",
+        )
+    # Keras는 음수를 뒤에서부터 셉니다. 표 밖의 수로 바꾸면 그래프도 거절합니다.
+    vectors = embedding(tf.where(known, token_ids, size))
+    # XLA와 GPU는 거절하지 않습니다. 그때에는 NaN을 냅니다.
+    return tf.where(known[..., tf.newaxis], vectors, float("nan"))

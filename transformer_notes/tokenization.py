@@ -1,0 +1,350 @@
+"""글과 토큰 번호 사이를 오가는 바이트 페어 인코딩 토크나이저 (논문 5.1절)."""
+
+import collections
+import json
+import os
+import secrets
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from transformer_notes import _checks
+
+#: 특수 토큰. 차례가 곧 번호입니다.
+SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
+
+
+class Tokenizer:
+    """글자에서 출발해 자주 이웃하는 쌍을 합친 서브워드로 글을 나눕니다.
+
+    글은 네 단계를 지납니다. 되돌릴 때는 토큰을 이어 붙이고 맨 앞의 공백 하나를 뗍니다.
+
+    1. NFC로 정규화합니다. 한글의 완성형과 조합형이 같은 글이 됩니다.
+    2. 맨 앞에 공백을 하나 붙입니다. 첫 낱말도 다른 낱말과 같은 꼴이 됩니다.
+    3. 공백 앞과 문장 부호의 양옆에서 자릅니다. 공백은 뒤따르는 낱말에 붙습니다.
+    4. 조각마다 글자로 나눈 뒤, 배운 차례대로 쌍을 합칩니다.
+
+    특수 토큰의 번호는 언제나 같습니다: `<pad>` 0, `<unk>` 1, `<bos>` 2, `<eos>` 3.
+    글에 적힌 "<eos>"는 특수 토큰이 아니라 글자 다섯 개입니다.
+
+    `Tokenizer.train`이나 `Tokenizer.load`로 만듭니다.
+
+    Examples:
+        >>> texts = ["나는 어제 책을 읽었다", "나는 책을 샀다", "책은 어제 샀다"]
+        >>> tokenizer = Tokenizer.train(texts, vocab_size=24)
+        >>> tokenizer.tokenize("나는 어제 책은 읽었다")
+        [' 나는', ' 어제', ' 책', '은', ' ', '읽', '었', '다']
+        >>> ids = tokenizer.encode(["책을 읽었다", "책"], eos=True)
+        >>> tokenizer.decode(ids)
+        ['책을 읽었다', '책']
+    """
+
+    pad_id, unk_id, bos_id, eos_id = range(len(SPECIAL_TOKENS))
+
+    def __init__(self, backend):
+        self._backend = backend
+        self._backend.encode_special_tokens = True  # 파일에는 적히지 않는 설정입니다
+        self._ids = backend.get_vocab()
+
+    @classmethod
+    def train(cls, texts, vocab_size, min_frequency=2):
+        """말뭉치에서 어휘 집합을 배웁니다. 결과는 글의 차례와 관계없이 같습니다.
+
+        가장 자주 이웃한 쌍부터 합칩니다. 횟수가 같으면 번호가 작은 쌍이 먼저입니다.
+
+        Args:
+            texts: 문자열의 열. 공유할 언어는 한 말뭉치로 이어서 넘깁니다.
+            vocab_size: 어휘 집합의 크기. 특수 토큰 4개와 말뭉치의 글자가 모두 들어가야
+                합니다. 더 합칠 쌍이 없으면 이보다 작게 끝납니다.
+            min_frequency: 이보다 드물게 이웃한 쌍은 합치지 않습니다.
+
+        Returns:
+            `Tokenizer`.
+
+        Raises:
+            TypeError: 문자열의 열이 아닌 말뭉치, 정수가 아닌 크기나 횟수.
+            ValueError: 빈 말뭉치, 글자가 다 들어가지 않는 크기, 1보다 작은 횟수.
+        """
+        if isinstance(texts, str):
+            raise TypeError(
+                "texts에는 문자열 여럿이 필요합니다. 받은 것: 문자열 하나. "
+                "[text]처럼 목록에 담아 주세요."
+            )
+        texts = _strings(texts)
+        vocab_size = _checks.positive_int("vocab_size", vocab_size)
+        min_frequency = _checks.positive_int("min_frequency", min_frequency)
+
+        backend = _untrained()
+        characters = set()
+        for text in texts:
+            characters.update(backend.normalizer.normalize_str(text))
+        if characters <= {" "}:
+            raise ValueError(
+                "texts에는 글자가 있는 문장이 필요합니다. 받은 것: 공백뿐인 문장 "
+                f"{len(texts)}개. 말뭉치를 제대로 읽었는지 살펴보세요."
+            )
+        smallest = len(SPECIAL_TOKENS) + len(characters)
+        if vocab_size < smallest:
+            raise ValueError(
+                f"vocab_size에는 {smallest} 이상의 정수가 필요합니다. 특수 토큰 "
+                f"{len(SPECIAL_TOKENS)}개와 글자 {len(characters)}종의 자리입니다. "
+                f"받은 것: {vocab_size}. "
+                "크기를 늘리거나 말뭉치에서 드문 글자를 빼 주세요."
+            )
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            min_frequency=min_frequency,
+            special_tokens=list(SPECIAL_TOKENS),
+            show_progress=False,
+        )
+        backend.train_from_iterator(texts, trainer)
+        return cls(backend)
+
+    @property
+    def vocab_size(self):
+        """어휘 집합의 크기. 특수 토큰도 셉니다."""
+        return len(self._ids)
+
+    @property
+    def vocabulary(self):
+        """번호 차례로 늘어놓은 토큰의 목록."""
+        return sorted(self._ids, key=self._ids.get)
+
+    def tokenize(self, text):
+        """문자열 하나를 토큰의 목록으로 나눕니다. 모르는 글자는 `<unk>`입니다."""
+        (text,) = _strings([text])
+        return self._backend.encode(text, add_special_tokens=False).tokens
+
+    def unknown_characters(self, texts):
+        """글에서 `<unk>`가 될 글자와 그 횟수를 셉니다.
+
+        Args:
+            texts: 문자열, 또는 문자열의 열.
+
+        Returns:
+            `collections.Counter`. 모르는 글자가 없으면 비어 있습니다.
+
+        Examples:
+            >>> tokenizer = Tokenizer.train(["책을 읽었다"], vocab_size=20)
+            >>> tokenizer.unknown_characters("책을 샀다")
+            Counter({'샀': 1})
+        """
+        texts = _strings([texts] if isinstance(texts, str) else texts)
+        normalize = self._backend.normalizer.normalize_str
+        return collections.Counter(
+            character
+            for text in texts
+            for character in normalize(text)
+            if character not in self._ids
+        )
+
+    def encode(
+        self, texts, *, bos=False, eos=False, max_length=None, padding="longest"
+    ):
+        """글을 토큰 번호로 바꿉니다.
+
+        Args:
+            texts: 문자열, 또는 문자열의 열.
+            bos: 맨 앞에 `<bos>`를 붙일지.
+            eos: 맨 뒤에 `<eos>`를 붙일지.
+            max_length: 한 줄의 가장 큰 길이. `<bos>`와 `<eos>`도 셉니다. 넘치는 글은
+                뒤를 자르되 `<eos>`는 남깁니다. None이면 자르지 않습니다.
+            padding: "longest"이면 가장 긴 줄에, "max_length"이면 `max_length`에 맞추어
+                뒤를 `<pad>`로 채웁니다.
+
+        Returns:
+            int32 배열. 문자열 하나이면 (length,), 여럿이면 (batch, length).
+
+        Raises:
+            TypeError: 문자열이 아닌 글, 정수가 아닌 길이.
+            ValueError: 짝이 없는 서로게이트가 든 글, 토큰 하나도 담지 못하는 길이,
+                모르는 `padding`.
+
+        Examples:
+            >>> tokenizer = Tokenizer.train(["책을 책을 책은"], vocab_size=10)
+            >>> tokenizer.encode("책은", bos=True, eos=True)
+            array([2, 8, 5, 3], dtype=int32)
+            >>> tokenizer.encode(["책은", "책을"], eos=True)
+            array([[8, 5, 3],
+                   [9, 3, 0]], dtype=int32)
+        """
+        if padding not in ("longest", "max_length"):
+            raise ValueError(
+                'padding에는 "longest"나 "max_length"가 필요합니다. '
+                f"받은 것: {padding!r}."
+            )
+        single = isinstance(texts, str)
+        texts = _strings([texts] if single else texts)
+        before, after = [self.bos_id] * bool(bos), [self.eos_id] * bool(eos)
+        room = None
+        if max_length is not None:
+            max_length = _checks.positive_int("max_length", max_length)
+            room = max_length - len(before) - len(after)
+            if room < 1:
+                raise ValueError(
+                    f"max_length에는 {len(before) + len(after) + 1} 이상의 정수가 "
+                    "필요합니다. <bos>와 <eos> 말고도 토큰 하나의 자리가 있어야 "
+                    f"합니다. 받은 것: {max_length}."
+                )
+        elif padding == "max_length":
+            raise ValueError(
+                'padding="max_length"에는 max_length가 필요합니다. 받은 것: None. '
+                "max_length=40처럼 길이를 정해 주세요."
+            )
+
+        encodings = self._backend.encode_batch(texts, add_special_tokens=False)
+        rows = [before + encoding.ids[:room] + after for encoding in encodings]
+        length = max(map(len, rows), default=0)
+        if padding == "max_length":
+            length = max_length
+        ids = np.full((len(rows), length), self.pad_id, np.int32)
+        for padded, row in zip(ids, rows):
+            padded[: len(row)] = row
+        return ids[0] if single else ids
+
+    def decode(self, ids):
+        """토큰 번호를 글로 되돌립니다.
+
+        `<pad>`, `<bos>`, `<eos>`는 건너뜁니다. `<unk>`는 잃은 글자가 있던 자리이므로
+        그대로 적습니다. 모르는 글자가 없는 글은 NFC로 정규화한 글로 정확히 돌아옵니다.
+
+        Args:
+            ids: 정수, (length,) 또는 (batch, length). 줄마다 길이가 다른 목록도 됩니다.
+
+        Returns:
+            문자열. 여러 줄이면 문자열의 목록.
+
+        Raises:
+            TypeError: 정수가 아닌 번호.
+            ValueError: 음수이거나 어휘 집합을 벗어난 번호, 3차원 이상의 배열.
+        """
+        try:
+            array = np.asarray(ids)
+        except ValueError:  # 길이가 서로 다른 줄
+            return [self.decode(row) for row in ids]
+        if array.ndim == 2:
+            return [self.decode(row) for row in array]
+        if array.ndim != 1:
+            raise ValueError(
+                "ids에는 모양 (length,)나 (batch, length)가 필요합니다. "
+                f"받은 모양: {array.shape}. 번호가 하나라면 [id]로 감싸 주세요."
+            )
+        if array.size and not np.issubdtype(array.dtype, np.integer):
+            raise TypeError(
+                f"ids에는 정수 토큰 번호가 필요합니다. 받은 dtype: {array.dtype}. "
+                "로짓이라면 argmax로 번호를 먼저 골라 주세요."
+            )
+        outside = array[(array < 0) | (array >= self.vocab_size)]
+        if outside.size:
+            raise ValueError(
+                f"ids에는 0부터 {self.vocab_size - 1}까지의 번호가 필요합니다. "
+                f"받은 것: {outside[0]}. 모델과 토크나이저가 같은 어휘 집합을 쓰는지 "
+                "살펴보세요."
+            )
+        silent = (self.pad_id, self.bos_id, self.eos_id)
+        kept = [token_id for token_id in array.tolist() if token_id not in silent]
+        return self._backend.decode(kept, skip_special_tokens=False)
+
+    def save(self, path):
+        """JSON 파일 하나로 저장합니다. 쓰다가 멈추어도 반쯤 쓴 파일은 남지 않습니다.
+
+        다른 이름으로 다 쓴 다음 이름을 바꿉니다. 그래서 이 이름으로는 옛 파일이나 새
+        파일이 언제나 온전히 있습니다. 파일은 `tokenizers` 라이브러리도 읽습니다.
+
+        Raises:
+            OSError: 쓸 수 없는 자리.
+        """
+        path = Path(path)
+        partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+        try:
+            with open(partial, "x", encoding="utf-8") as file:
+                file.write(self._backend.to_str(pretty=True))
+                file.flush()
+                os.fsync(file.fileno())  # 이름보다 내용이 먼저 디스크에 닿게 합니다
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path):
+        """`save`로 저장한 파일을 읽습니다.
+
+        Raises:
+            OSError: 읽을 수 없는 파일.
+            ValueError: 망가졌거나 이 클래스가 저장하지 않은 파일.
+        """
+        content = Path(path).read_bytes()
+        try:
+            backend = tokenizers.Tokenizer.from_str(content.decode("utf-8"))
+        except Exception as error:  # 라이브러리가 Exception을 그대로 냅니다
+            raise ValueError(
+                "path에는 Tokenizer.save로 저장한 온전한 파일이 필요합니다. 받은 것: "
+                f"{path} ({len(content)}바이트, {error}). "
+                "원본을 다시 복사하거나 Tokenizer.train으로 다시 만들어 주세요."
+            ) from None
+        ids = sorted(backend.get_vocab().values())
+        if _frame(backend) != _frame(_untrained()) or ids != list(range(len(ids))):
+            raise ValueError(
+                "path에는 Tokenizer.save로 저장한 파일이 필요합니다. 받은 것: "
+                f"{path}, 특수 토큰이나 글을 나누는 방법이 다른 토크나이저. "
+                "tokenizers.Tokenizer.from_file로 읽거나 Tokenizer.train으로 새로 "
+                "만들어 주세요."
+            )
+        return cls(backend)
+
+
+def _untrained():
+    """특수 토큰과 네 단계만 갖추고 아직 아무것도 배우지 않은 토크나이저입니다."""
+    backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[1]))
+    backend.add_special_tokens(list(SPECIAL_TOKENS))
+    backend.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Prepend(" ")]
+    )
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(" ", "merged_with_next"),
+            # 부호를 떼므로 글에 적힌 "<eos>"가 합쳐져 특수 토큰이 되는 일도 없습니다.
+            pre_tokenizers.Punctuation("isolated"),
+        ]
+    )
+    backend.decoder = decoders.Sequence(
+        [decoders.Fuse(), decoders.Strip(" ", left=1, right=0)]
+    )
+    return backend
+
+
+def _frame(backend):
+    """토크나이저에서 배운 것(어휘 집합과 합치는 차례)을 뺀 나머지 설정입니다."""
+    frame = json.loads(backend.to_str())
+    for learned in ("vocab", "merges"):
+        frame["model"].pop(learned, None)
+    return frame
+
+
+def _strings(texts):
+    """문자열의 목록으로 바꿉니다. 문자열이 아닌 것은 자리를 말하며 거절합니다."""
+    try:
+        texts = list(texts)
+    except TypeError:
+        raise TypeError(
+            "texts에는 문자열의 열이 필요합니다. "
+            f"받은 것: {type(texts).__name__} {texts!r}."
+        ) from None
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(
+                "texts에는 문자열이 필요합니다. 받은 것: "
+                f"{place}번째의 {type(text).__name__} {text!r}. "
+                "빠진 값을 지우거나 str로 바꾸어 주세요."
+            )
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                "texts에는 UTF-8로 적을 수 있는 글이 필요합니다. 받은 것: "
+                f"{place}번째 글의 {error.start}번째 글자 {text[error.start]!r}. "
+                "파일을 읽을 때 쓴 인코딩을 살펴보세요."
+            ) from None
+    return texts
