@@ -57,8 +57,11 @@ def build():
     settings = fingerprint()
     if not GOOD.exists() or GOOD.read_text() != settings:
         shutil.rmtree(DOCTREES, ignore_errors=True)
+    if GOOD.exists() and SITE.exists():
+        # 바뀌지 않은 쪽은 그대로 씁니다 (kept_pages). 나머지는 언제나 새로 베낍니다.
+        shutil.copytree(SITE, NEW, ignore=shutil.ignore_patterns("_static"))
+    NEW.mkdir(parents=True, exist_ok=True)
     GOOD.unlink(missing_ok=True)
-    NEW.mkdir(parents=True)
     sphinx = [
         sys.executable,
         "-m",

@@ -40,8 +40,9 @@ extensions = [
     "sphinx_togglebutton",
     "sphinxcontrib.bibtex",
     # 우리 것 (conf/extensions)
-    "codeautolink_cache",
+    "code_links",
     "execution",
+    "kept_pages",
     "korean",
     "page_checks",
     "source_links",

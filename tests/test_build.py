@@ -3,6 +3,8 @@
 import errno
 import importlib.util
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,6 +62,55 @@ def test_a_build_with_nothing_changed_gives_the_same_bytes(book):
     assert b"sphinx-codeautolink-a" in before[Path("page.html")]
     assert book.build().returncode == 0
     assert contents(book.html) == before
+
+
+PLOT = """
+```{{code-cell}}
+---
+mystnb:
+  image:
+    alt: 선 하나
+  figure:
+    name: fig-line
+    caption: 선
+---
+from transformer_notes import plotting
+with plotting.figure(2, 2) as (fig, axes):
+    axes.plot([0, {height}])
+fig
+```
+"""
+
+
+def test_a_site_built_after_edits_equals_one_built_from_nothing(book):
+    api = ".. automodule:: transformer_notes.masking\n   :members:\n"
+    book.write(
+        api_rst=api,
+        drawn="(drawn)=\n## 그림\n" + PLOT.format(height=1),
+        linked="{ref}`drawn`, {numref}`fig-line`\n" + PAGE,
+        removed="곧 사라집니다.\n",
+    )
+    assert book.build().returncode == 0
+    linked = (book.html / "linked.html").stat().st_mtime_ns
+    book.write(drawn="(drawn)=\n## 그림\n\n문장 하나.\n" + PLOT.format(height=1))
+    assert book.build().returncode == 0
+    # 다른 쪽의 문장만 바뀌었으므로 다시 쓰지 않았습니다.
+    assert (book.html / "linked.html").stat().st_mtime_ns == linked
+
+    book.path("removed").unlink()
+    book.write(drawn="(drawn)=\n## 새 그림\n" + PLOT.format(height=2))
+    result = book.build()
+    assert result.returncode == 0, result.stdout
+    assert "새 그림" in (book.html / "linked.html").read_text(encoding="utf-8")
+    after_edits = contents(book.html)
+    shutil.rmtree(book.root / "build" / "doctrees")
+    assert book.build().returncode == 0
+    from_nothing = contents(book.html)
+    # 색인에는 아무 쪽도 가리키지 않는 말이 남을 수 있습니다.
+    index = Path("searchindex.js")
+    kept = re.sub(rb'"[^"]*":\[\],?', b"", after_edits.pop(index))
+    assert kept.replace(b",}", b"}") == from_nothing.pop(index)
+    assert after_edits == from_nothing
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

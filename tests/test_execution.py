@@ -225,6 +225,21 @@ def test_the_key_changes_exactly_with_the_modules_a_page_imports(
         assert (key() != before) == (module in depends), module
 
 
+def test_the_key_changes_with_the_stored_results_a_page_reads(tmp_path, monkeypatch):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "requirements.txt").touch()
+    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
+    results = tmp_path / "docs" / "times.json"
+    reading = read_notebook("page.md", CELL.format("open('docs/times.json')"))
+    other = read_notebook("page.md", CELL.format("1"))
+    results.write_text("1")
+    before = cache_key(reading), cache_key(other)
+    results.write_text("2")
+    assert cache_key(reading) != before[0]
+    assert cache_key(other) == before[1]
+
+
 def test_the_key_ignores_prose_and_sees_cells_and_tags():
     def key(text):
         return cache_key(read_notebook("page.md", text))

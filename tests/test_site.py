@@ -111,7 +111,9 @@ def test_no_page_scrolls_sideways_on_a_phone(visit, name):
 def test_every_internal_link_arrives(visit, name):
     page = visit(name)
     links = page.locator("a[href]").evaluate_all(
-        "links => links.map(link => link.href)"
+        # SVG 안의 링크는 주소를 객체에 담습니다.
+        "links => links.map(l => l.href.baseVal === undefined ? l.href"
+        " : new URL(l.href.baseVal, document.baseURI).href)"
     )
     for link in {link for link in links if link.startswith("file:")}:
         address, _, anchor = link.partition("#")

@@ -100,3 +100,11 @@ def sequence(name, value):
             f"받은 모양: {tensor.shape}."
         )
     return tensor
+
+
+def nan_unless(valid, tensor, *message):
+    """그래프에서는 예외를 내고, 예외가 없는 XLA에서는 그럴듯한 값 대신 NaN을 줍니다."""
+    if isinstance(valid, bool):  # 그래프를 만들 때 이미 검사했습니다.
+        return tensor
+    with tf.control_dependencies([tf.debugging.Assert(valid, message)]):
+        return tf.where(valid, tensor, tf.constant(float("nan"), tensor.dtype))

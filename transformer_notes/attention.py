@@ -76,29 +76,29 @@ def _check_inputs(query, key, value):
     given = ", ".join(f"{n} {t.dtype.name} {t.shape}" for n, t in tensors.items())
     if not query.dtype == key.dtype == value.dtype:
         raise TypeError(
-            f"query, key, value의 dtype이 같아야 하는데 서로 다릅니다: {given}. "
+            f"query, key, value에는 같은 dtype이 필요합니다. 받은 것: {given}. "
             "tf.cast로 하나에 맞추어 주세요."
         )
     for name, tensor in tensors.items():
         if tensor.shape.rank is not None and tensor.shape.rank < 2:
             raise ValueError(
-                f"{name}는 (..., length, depth)로 2차원 이상이어야 하는데 "
-                f"모양 {tensor.shape}를 받았습니다. 벡터 하나라면 "
-                f"{name}[tf.newaxis, :]로 길이 축을 더해 주세요."
+                f"{name}에는 모양 (..., length, depth)가 필요합니다. 받은 모양: "
+                f"{tensor.shape}. 벡터 하나라면 {name}[tf.newaxis, :]로 길이 축을 "
+                "더해 주세요."
             )
     if not query.shape[-1:].is_compatible_with(key.shape[-1:]):
         raise ValueError(
-            "query와 key의 마지막 차원 d_k가 같아야 하는데 서로 다릅니다: "
-            f"{given}. 둘을 같은 크기로 바꾼 뒤에 넘겨 주세요."
+            f"query와 key에는 같은 마지막 차원 d_k가 필요합니다. 받은 것: {given}. "
+            "둘을 같은 크기로 바꾼 뒤에 넘겨 주세요."
         )
     if query.shape[-1] == 0:
         raise ValueError(
-            f"d_k는 1 이상이어야 하는데 0을 받았습니다: {given}. "
-            "query와 key의 마지막 축이 비어 있지 않은지 살펴보세요."
+            f"query와 key에는 1 이상의 d_k가 필요합니다. 받은 것: {given}. "
+            "마지막 축이 비어 있지 않은지 살펴보세요."
         )
     if not key.shape[-2:-1].is_compatible_with(value.shape[-2:-1]):
         raise ValueError(
-            f"key와 value의 길이가 같아야 하는데 서로 다릅니다: {given}. "
+            f"key와 value에는 같은 길이가 필요합니다. 받은 것: {given}. "
             "인자의 순서가 (query, key, value)인지도 살펴보세요."
         )
     try:
@@ -106,8 +106,8 @@ def _check_inputs(query, key, value):
         tf.broadcast_static_shape(batch, value.shape[:-2])
     except ValueError:
         raise ValueError(
-            "query, key, value의 앞쪽 차원(배치, 헤드)이 서로 브로드캐스트되어야 "
-            f"하는데 맞지 않습니다: {given}. 모자란 축은 크기 1로 채워 주세요."
+            "query, key, value에는 서로 브로드캐스트되는 앞쪽 차원(배치, 헤드)이 "
+            f"필요합니다. 받은 것: {given}. 모자란 축은 크기 1로 채워 주세요."
         ) from None
 
 
@@ -115,8 +115,8 @@ def _check_mask(mask, scores):
     mask = tf.convert_to_tensor(mask)
     if mask.dtype != tf.bool:
         raise TypeError(
-            f"mask의 dtype은 bool이어야 하는데 {mask.dtype.name}입니다. True인 자리를 "
-            "보고 False인 자리를 가립니다. 1이 '봄'이면 tf.cast(mask, tf.bool)로, "
+            "mask에는 True인 자리를 보는 불리언이 필요합니다. 받은 dtype: "
+            f"{mask.dtype.name}. 1이 '봄'이면 tf.cast(mask, tf.bool)로, "
             "1이 '가림'이면 tf.equal(mask, 0)으로 바꾸어 주세요."
         )
     try:
@@ -128,7 +128,8 @@ def _check_mask(mask, scores):
         fits = False
     if not fits:
         raise ValueError(
-            f"mask는 (..., length_q, length_k) = {scores.shape}로 브로드캐스트되어야 "
-            f"하는데 모양 {mask.shape}를 받았습니다. 모자란 축은 크기 1로 채워 주세요."
+            f"mask에는 (..., length_q, length_k) = {scores.shape}로 브로드캐스트되는 "
+            f"모양이 필요합니다. 받은 모양: {mask.shape}. 모자란 축은 크기 1로 채워 "
+            "주세요."
         )
     return mask

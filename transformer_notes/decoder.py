@@ -7,8 +7,42 @@ from transformer_notes import _checks
 from transformer_notes.encoder import ConfiguredLayer
 
 
+class MemoryLayer(ConfiguredLayer):
+    """memory를 읽는 층의 공통 부분: 두 입력의 검사와, 캐시가 있을 때의 출력."""
+
+    def check_shapes(self, x_shape, memory_shape):
+        self.check_width("x", x_shape)
+        self.check_width("memory", memory_shape)
+        sentences = tf.TensorShape(x_shape)[:1], tf.TensorShape(memory_shape)[:1]
+        if not sentences[0].is_compatible_with(sentences[1]):
+            raise ValueError(
+                "x와 memory에는 같은 수의 문장이 필요합니다. 받은 모양: "
+                f"{tuple(x_shape)}, {tuple(memory_shape)}. 문장마다 그 문장의 memory를 "
+                "짝지어 주세요."
+            )
+
+    def compute_output_spec(
+        self,
+        x,
+        memory,
+        attention_mask=None,
+        memory_mask=None,
+        training=None,
+        cache=None,
+        start=0,
+    ):
+        self.check_shapes(x.shape, memory.shape)
+        output = keras.KerasTensor(x.shape, self.compute_dtype)
+        if cache is None:
+            return output
+        # 받은 것을 그대로 내놓으면 함수형 모델이 입력과 출력을 구별하지 못합니다.
+        return output, keras.tree.map_structure(
+            lambda old: keras.KerasTensor(old.shape, self.compute_dtype), cache
+        )
+
+
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class DecoderLayer(ConfiguredLayer):
+class DecoderLayer(MemoryLayer):
     r"""디코더 층 하나: 셀프 어텐션, 크로스 어텐션, 피드포워드. 저마다 Add & Norm입니다.
 
     Args:
@@ -34,7 +68,7 @@ class DecoderLayer(ConfiguredLayer):
 
     Raises:
         TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
-        ValueError: 맞지 않는 모양.
+        ValueError: 맞지 않는 모양, 문장의 수가 서로 다른 x와 memory.
     """
 
     def __init__(self, config, **kwargs):
@@ -47,15 +81,14 @@ class DecoderLayer(ConfiguredLayer):
         self.feed_forward_norm = self.add_and_norm("feed_forward_norm")
 
     def build(self, x_shape, memory_shape=None):
-        memory_shape = x_shape if memory_shape is None else memory_shape
-        self.check_width("x", x_shape)
-        self.check_width("memory", memory_shape)
-        self.self_attention.build(x_shape, x_shape, x_shape)
-        self.self_attention_norm.build(x_shape)
-        self.cross_attention.build(x_shape, memory_shape, memory_shape)
-        self.cross_attention_norm.build(x_shape)
-        self.feed_forward.build(x_shape)
-        self.feed_forward_norm.build(x_shape)
+        self.check_shapes(x_shape, x_shape if memory_shape is None else memory_shape)
+        shape = (None, None, self.config.d_model)  # x도 memory도 설정의 차원입니다
+        self.self_attention.build(shape, shape, shape)
+        self.self_attention_norm.build(shape)
+        self.cross_attention.build(shape, shape, shape)
+        self.cross_attention_norm.build(shape)
+        self.feed_forward.build(shape)
+        self.feed_forward_norm.build(shape)
 
     def call(
         self,
@@ -67,8 +100,8 @@ class DecoderLayer(ConfiguredLayer):
         cache=None,
         start=0,
     ):
-        x = _checks.sequence("x", x)
-        memory = _checks.sequence("memory", memory)
+        x, memory = _checks.sequence("x", x), _checks.sequence("memory", memory)
+        self.check_shapes(x.shape, memory.shape)
         memory_mask = _memory_mask(memory_mask)
 
         def attend_to_self(x):
@@ -93,8 +126,10 @@ class DecoderLayer(ConfiguredLayer):
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class Decoder(ConfiguredLayer):
+class Decoder(MemoryLayer):
     r"""디코더 층을 `num_layers`겹 쌓습니다. 모든 층이 같은 memory를 봅니다.
+
+    층마다 가중치가 다릅니다. pre-norm이면 마지막 층의 출력을 한 번 더 정규화합니다.
 
     Args:
         config: `TransformerConfig`.
@@ -114,7 +149,14 @@ class Decoder(ConfiguredLayer):
 
     Raises:
         TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
-        ValueError: 맞지 않는 모양, 층의 수와 다른 캐시의 수.
+        ValueError: 맞지 않는 모양, 문장의 수가 서로 다른 x와 memory, 층의 수와 다른
+            캐시의 수.
+
+    Examples:
+        >>> from transformer_notes.transformer import TransformerConfig
+        >>> decoder = Decoder(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
+        >>> decoder(tf.ones((1, 3, 8)), memory=tf.ones((1, 5, 8))).shape
+        TensorShape([1, 3, 8])
     """
 
     def __init__(self, config, **kwargs):
@@ -129,7 +171,7 @@ class Decoder(ConfiguredLayer):
         for layer in self.layers:
             layer.build(x_shape, memory_shape)
         if self.norm is not None:
-            self.norm.build(x_shape)
+            self.norm.build((None, None, self.config.d_model))
 
     def call(
         self,
@@ -141,7 +183,6 @@ class Decoder(ConfiguredLayer):
         cache=None,
         start=0,
     ):
-        x = _checks.sequence("x", x)
         caches = self._one_for_each_layer(cache)
         new_cache = []
         for layer, layer_cache in zip(self.layers, caches):
@@ -163,15 +204,17 @@ class Decoder(ConfiguredLayer):
     def _one_for_each_layer(self, cache):
         if cache is None:
             return [None] * len(self.layers)
-        given = len(cache) if isinstance(cache, (list, tuple)) else None
-        if given != len(self.layers):
-            raise ValueError(
-                f"cache에는 층마다 하나씩, 캐시 {len(self.layers)}개의 목록이 "
-                "필요합니다. 받은 것: "
-                f"{type(cache).__name__ if given is None else f'{given}개'}. "
-                "[(key, value), ...]로 묶어 주세요."
-            )
-        return cache
+        given = type(cache).__name__
+        if isinstance(cache, (list, tuple)):
+            pairs = [pair for pair in cache if pair is not None]
+            if len(pairs) == len(cache) == len(self.layers):
+                return pairs
+            given = f"{len(pairs)}개"
+            given += " (와 None)" if len(pairs) < len(cache) else ""
+        raise ValueError(
+            f"cache에는 층마다 하나씩, 캐시 {len(self.layers)}개의 목록이 필요합니다. "
+            f"받은 것: {given}. [(key, value), ...]로 묶어 주세요."
+        )
 
 
 def _memory_mask(mask):

@@ -276,19 +276,13 @@ def _check_cache(cache, query, key, value):
 def _nan_unless_fits(value, start, length, max_length):
     """캐시가 모자라면 예외를 냅니다. 검사를 지우는 XLA에서는 값이 NaN이 됩니다."""
     fits = (start >= 0) & (start + length <= max_length)
+    if fits is False:
+        raise ValueError(
+            f"cache에는 {start + length}자리가 필요합니다. 받은 것: {max_length}자리 "
+            f"(start={start}, 길이 {length}). 더 긴 캐시를 만들어 주세요."
+        )
     message = "캐시의 자리가 모자랍니다. 자리의 수, start, 이번 길이:"
-    if isinstance(fits, bool):
-        if not fits:
-            raise ValueError(
-                f"cache에는 {start + length}자리가 필요합니다. 받은 것: "
-                f"{max_length}자리 (start={start}, 길이 {length}). 더 긴 캐시를 만들어 "
-                "주세요."
-            )
-        return value
-    with tf.control_dependencies(
-        [tf.debugging.Assert(fits, [message, max_length, start, length])]
-    ):
-        return tf.where(fits, value, tf.constant(float("nan"), value.dtype))
+    return _checks.nan_unless(fits, value, message, max_length, start, length)
 
 
 def _length(x):

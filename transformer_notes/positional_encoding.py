@@ -88,7 +88,7 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
         length, d_model = _length_and_d_model(x)
         start = _checks.integer_scalar("start", start, minimum=0)
         encoding = _sinusoids(_positions(start, length), d_model)  # (length, d_model)
-        encoding = _nan_unless(
+        encoding = _checks.nan_unless(
             start >= 0,
             encoding,
             f"{self.name}: start에는 0 이상의 정수가 필요합니다. 받은 것:",
@@ -174,7 +174,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         # 아래에서 한 가지 방식으로 거절합니다.
         rows = tf.clip_by_value(_positions(start, length), 0, self.max_length - 1)
         encoding = tf.gather(self.positions, rows)  # (length, d_model)
-        encoding = _nan_unless(
+        encoding = _checks.nan_unless(
             (start >= 0) & (end <= self.max_length),
             encoding,
             f"{self.name}: 표를 벗어난 위치가 있습니다. 첫 위치:",
@@ -218,14 +218,6 @@ def _sinusoids(positions, d_model):
 def _positions(start, length):
     """위치 start, ..., start + length - 1을 int64, (length,)로 돌려줍니다."""
     return tf.cast(start, tf.int64) + tf.range(length, dtype=tf.int64)
-
-
-def _nan_unless(valid, encoding, *message):
-    """그래프에서는 예외를 내고, 예외가 없는 XLA에서는 그럴듯한 값 대신 NaN을 줍니다."""
-    if isinstance(valid, bool):  # 그래프를 만들 때 이미 검사했습니다.
-        return encoding
-    with tf.control_dependencies([tf.debugging.Assert(valid, message)]):
-        return tf.where(valid, encoding, tf.constant(float("nan"), encoding.dtype))
 
 
 def _length_and_d_model(x):

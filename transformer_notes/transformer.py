@@ -169,9 +169,9 @@ class Transformer(keras.Model):
         올 토큰의 점수입니다.
 
     Raises:
-        TypeError: 정수가 아닌 토큰 번호.
-        ValueError: 쌍이 아닌 입력, 2차원이 아닌 토큰 번호, 문장의 수가 서로 다른 두
-            배치, 학습되는 위치 표보다 긴 문장.
+        TypeError: `TransformerConfig`가 아닌 config, 정수가 아닌 토큰 번호.
+        ValueError: 쌍이 아닌 입력, 2차원이 아니거나 빈 토큰 번호, 문장의 수가 서로 다른
+            두 배치, 학습되는 위치 표보다 긴 문장.
         tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호. `jit_compile=True`에서는
             예외 대신 출력이 NaN입니다.
 
@@ -185,6 +185,12 @@ class Transformer(keras.Model):
 
     def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
+        if not isinstance(config, TransformerConfig):
+            raise TypeError(
+                "config에는 TransformerConfig가 필요합니다. 받은 것: "
+                f"{type(config).__name__} {config!r}. "
+                "TransformerConfig(vocab_size)로 만들어 주세요."
+            )
         self.config = config
         options = {"dtype": self.dtype_policy}
         self.target_embedding = TokenEmbedding(
@@ -216,17 +222,32 @@ class Transformer(keras.Model):
         )
 
     def build(self, input_shape=None):
+        for name in self._part_shapes():
+            self._build_part(name)
+
+    def _part_shapes(self):
         ids_shape, x_shape = (None, None), (None, None, self.config.d_model)
-        for layer, shapes in (
-            (self.source_embedding, [ids_shape]),
-            (self.target_embedding, [ids_shape]),
-            (self.positions, [x_shape]),
-            (self.encoder, [x_shape]),
-            (self.decoder, [x_shape, x_shape]),
-            (self.linear_softmax, [x_shape]),
-        ):
-            if not layer.built:  # 공유하는 임베딩, encode를 먼저 부른 인코더
-                layer.build(*shapes)
+        return {
+            "source_embedding": [ids_shape],
+            "target_embedding": [ids_shape],
+            "positions": [x_shape],
+            "encoder": [x_shape],
+            "decoder": [x_shape, x_shape],
+            "linear_softmax": [x_shape],
+        }
+
+    def _build_part(self, name):
+        part = getattr(self, name)
+        if not part.built:  # 공유하는 임베딩, encode를 먼저 부른 인코더
+            part.build(*self._part_shapes()[name])
+
+    def get_build_config(self):
+        # 인코더만 쓴 모델의 파일에는 디코더의 가중치가 없습니다. 쓴 부품만 적습니다.
+        return {"parts": [n for n in self._part_shapes() if getattr(self, n).built]}
+
+    def build_from_config(self, config):
+        for name in config["parts"]:
+            self._build_part(name)
 
     def __call__(self, inputs, *args, **kwargs):
         # Keras는 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
@@ -251,6 +272,8 @@ class Transformer(keras.Model):
             memory, (batch, length_s, d_model).
         """
         source_ids = _token_ids("source_ids", source_ids)
+        # 인코더만 쓰는 모델도 Keras의 검사를 통과합니다. 나머지는 부를 때 만들어집니다.
+        self.built = True
         x = self.positions(self.source_embedding(source_ids))
         x = self.source_dropout(x, training=training)  # (batch, length_s, d_model)
         mask = padding_mask(source_ids, self.config.pad_id)
@@ -303,6 +326,18 @@ class Transformer(keras.Model):
     def compute_mask(self, inputs, previous_mask=None):
         return None
 
+    def compute_output_shape(self, input_shape):
+        _, target_shape = input_shape
+        return (*target_shape, self.config.vocab_size)
+
+    def compute_output_spec(self, inputs, training=None):
+        source_ids, target_ids = _pair(inputs)
+        # 임베딩이 dtype과 모양을 검사합니다.
+        self.source_embedding.compute_output_spec(source_ids)
+        self.target_embedding.compute_output_spec(target_ids)
+        shape = self.compute_output_shape((source_ids.shape, target_ids.shape))
+        return keras.KerasTensor(shape, dtype=self.compute_dtype)
+
     def get_config(self):
         config = keras.saving.serialize_keras_object(self.config)
         return {**super().get_config(), "config": config}
@@ -337,4 +372,11 @@ def _from_lists(ids):
 
 
 def _token_ids(name, ids):
-    return _checks.token_id_tensor(name, _from_lists(ids))
+    ids = _from_lists(ids)
+    # 빈 목록의 dtype은 float32입니다. dtype보다 먼저 비었는지 봅니다.
+    if 0 in tuple(getattr(ids, "shape", ())):
+        raise ValueError(
+            f"{name}에는 토큰이 하나라도 있는 모양 (batch, length)가 필요합니다. "
+            f"받은 모양: {tuple(ids.shape)}. 빈 배치를 걸러 주세요."
+        )
+    return _checks.token_id_tensor(name, ids)

@@ -1,7 +1,7 @@
 """페이지의 셀과 그 출력: 읽기, 열쇠, 저장소.
 
-출력은 내용으로 찾습니다. 열쇠는 셀, 그 셀이 가져오는 패키지 모듈, 고정된 버전에서
-나오므로 문장을 고쳐도 그대로이고, 셀이나 모듈을 고치면 달라집니다.
+출력은 내용으로 찾습니다. 열쇠는 셀, 셀이 가져오는 패키지 모듈과 읽는 결과 파일, 고정된
+버전에서 나오므로 문장을 고쳐도 그대로이고, 셀이나 모듈을 고치면 달라집니다.
 """
 
 import ast
@@ -82,6 +82,10 @@ def cache_key(notebook):
     ]
     parts += [_digest(Path(__file__).with_name("page_runner.py"))]
     parts += [name + _digest(_module_path(name)) for name in sorted(_closure(modules))]
+    # 셀이 이름을 부르는 저장된 결과도 출력을 정합니다.
+    text = "".join(source for source, _ in cells)
+    results = sorted((ROOT / "docs").rglob("*.json"))
+    parts += [_digest(path) for path in results if path.name in text]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 

@@ -16,6 +16,7 @@ import multiprocessing.connection
 import os
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -195,6 +196,7 @@ def warm_up():
 
 def _child(page, store, connection):
     os.setsid()  # 시간이 넘으면 이 페이지가 띄운 것까지 함께 끝냅니다
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.chdir(ROOT)
     try:
         notebook = run_cells(
@@ -343,6 +345,8 @@ def _tidy(cell):
 
 
 def main():
+    # 멈추라는 신호를 예외로 바꾸어, 띄운 페이지와 임시 폴더를 치우고 끝납니다.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     job = json.load(sys.stdin)
     report = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -352,12 +356,15 @@ def main():
         results = run_forked(job["pages"], store, timeout, job["workers"])
     else:
         results = run_kernels(job["pages"], store, timeout)
-    for page, seconds, error in results:
-        print(
-            json.dumps({"page": page["name"], "seconds": seconds, "error": error}),
-            file=report,
-            flush=True,
-        )
+    # 페이지가 남긴 임시 파일은 실행이 끝나면 함께 사라집니다.
+    with tempfile.TemporaryDirectory() as folder:
+        tempfile.tempdir = folder
+        for page, seconds, error in results:
+            print(
+                json.dumps({"page": page["name"], "seconds": seconds, "error": error}),
+                file=report,
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+"""sphinx-codeautolink의 링크를 쪽을 쓸 때 바로 답니다.
+
+sphinx-codeautolink 0.19는 이름을 찾는 일은 빠르지만, 다 쓴 HTML을 다시 읽어 링크를 다는
+데에 나머지 빌드 전체보다 오래 걸립니다. 여기서는 본문이 파일이 되기 전에 같은 규칙으로
+답니다. 그리고 그 캐시가 ``.rst``뿐 아니라 MyST 쪽도 기억하게 합니다.
+"""
+
+import re
+from html import unescape
+
+import sphinx_codeautolink.extension as codeautolink
+from sphinx.util import logging
+from sphinx_codeautolink.extension.block import construct_name_pattern
+
+logger = logging.getLogger(__name__)
+
+_BLOCK = re.compile(
+    r'(<div class="(?:highlight-(?:default|python|pycon)\b|doctest)[^>]*>'
+    r'<div class="highlight"><pre>)(.*?)(</pre>)',
+    re.DOTALL,
+)
+_LINE_NUMBER = re.compile(r'<span class="linenos">.*?</span>')
+
+
+def link_names(app, pagename, templatename, context, doctree):
+    """`html-page-context`: 코드 블록의 이름을 API 항목에 잇습니다."""
+    waiting = list(app.env.sphinx_codeautolink_transforms.get(pagename, ()))
+    if doctree is None or not waiting:
+        return
+
+    def link(match):
+        text = _plain(match[2])
+        for transform in waiting:
+            if transform.source.rstrip() == text:
+                waiting.remove(transform)
+                lines = match[2].split("\n")
+                for name in transform.names:
+                    _link_name(lines, name, uri(name))
+                return match[1] + "\n".join(lines) + match[3]
+        return match[0]
+
+    def uri(name):
+        entry = app.env.domains["py"].objects[name.resolved_location]
+        page = app.builder.get_relative_uri(pagename, entry.docname)
+        return f"{page}#{entry.node_id}"
+
+    context["body"] = _BLOCK.sub(link, context["body"])
+    for transform in waiting:
+        first = transform.source.strip().partition("\n")[0]
+        logger.warning("링크를 달 코드를 쪽에서 찾지 못했습니다: %s", first)
+
+
+def _plain(html):
+    return unescape(re.sub("<[^>]*>", "", _LINE_NUMBER.sub("", html))).rstrip()
+
+
+def _link_name(lines, name, uri):
+    """여러 줄에 걸친 이름도 있습니다. 오른쪽 것부터 답니다(``a.b = a.b``)."""
+    first, last = name.lineno - 1, name.end_lineno
+    text = "\n".join(lines[first:last])
+    *_, match = re.finditer(construct_name_pattern(name), text)
+    start, end = match.end(1), match.end()
+    title = name.resolved_location
+    link = f'<a href="{uri}" title="{title}" class="sphinx-codeautolink-a">'
+    linked = f"{text[:start]}{link}{text[start:end]}</a>{text[end:]}"
+    lines[first:last] = linked.split("\n")
+
+
+class _Pages:
+    """``폴더 / "이름.rst"``를 확장자가 무엇이든 있는 페이지로 바꾸어 줍니다."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __truediv__(self, name):
+        page = self.folder / name
+        return page if page.exists() else page.with_suffix(".md")
+
+
+class DataCache(codeautolink.DataCache):
+    def __init__(self, cache_dir, src_dir):
+        super().__init__(cache_dir, src_dir)
+        self.src_dir = _Pages(self.src_dir)
+
+
+def setup(app):
+    codeautolink.DataCache = DataCache
+    codeautolink.link_html = lambda *_, **__: None
+    app.connect("html-page-context", link_names)
+    return {"parallel_read_safe": True}

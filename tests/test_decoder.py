@@ -1,0 +1,510 @@
+"""디코더의 층과 스택이 지키는 약속."""
+
+import functools
+import warnings
+from dataclasses import replace
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_notes.decoder import Decoder, DecoderLayer
+from transformer_notes.encoder import EncoderLayer
+from transformer_notes.masking import look_ahead_mask, padding_mask
+from transformer_notes.transformer import TransformerConfig
+
+promise = settings(deadline=None, max_examples=8)
+CONFIG = TransformerConfig(
+    vocab_size=9, d_model=8, num_heads=2, num_layers=2, d_ff=12, dropout=0.0
+)
+MODES = {
+    "eager": lambda function: function,
+    "graph": tf.function,
+    "xla": lambda function: tf.function(function, jit_compile=True),
+}
+HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+SOURCE = [[5, 6, 7, 0], [5, 0, 0, 0]]
+every_block = pytest.mark.parametrize("kind", [DecoderLayer, Decoder])
+both_norms = pytest.mark.parametrize("norm_first", [False, True])
+
+
+def built(kind=Decoder, seed=0, **changes):
+    """가중치를 모두 0이 아닌 값으로 채운 층이나 스택입니다."""
+    dtype = changes.pop("dtype", None)
+    block = kind(replace(CONFIG, **changes), dtype=dtype)
+    block.build((None, None, CONFIG.d_model), (None, None, CONFIG.d_model))
+    generator = np.random.default_rng(seed)
+    block.set_weights(
+        [generator.normal(w.name == "gamma", 0.4, w.shape) for w in block.weights]
+    )
+    return block
+
+
+@functools.cache
+def shared(kind=Decoder):
+    """읽기만 하는 시험이 함께 쓰는 층이나 스택입니다."""
+    return built(kind)
+
+
+def normal(*shape, seed=0):
+    return tf.constant(np.random.default_rng(seed).normal(size=shape), tf.float32)
+
+
+def inputs(batch=2, length=5, length_memory=4):
+    return normal(batch, length, 8), normal(batch, length_memory, 8, seed=1)
+
+
+def empty_caches(block, batch, max_length):
+    layers = block.layers if isinstance(block, Decoder) else [block]
+    shape = (batch, CONFIG.num_heads, max_length, CONFIG.d_model // CONFIG.num_heads)
+    empty = tf.zeros(shape, block.compute_dtype)
+    caches = [(empty, empty) for _ in layers]
+    return caches if isinstance(block, Decoder) else caches[0]
+
+
+def by_parts(layer, x, memory, mask, memory_mask, norm_first):
+    """논문의 세 하위 층을 AddAndNorm 없이 차례로 적습니다."""
+    for norm, f in [
+        (
+            layer.self_attention_norm.norm,
+            lambda x: layer.self_attention(x, x, x, attention_mask=mask),
+        ),
+        (
+            layer.cross_attention_norm.norm,
+            lambda x: layer.cross_attention(
+                x, memory, memory, attention_mask=memory_mask
+            ),
+        ),
+        (layer.feed_forward_norm.norm, layer.feed_forward),
+    ]:
+        x = x + f(norm(x)) if norm_first else norm(x + f(x))
+    return x
+
+
+# --- 식과 같다 ----------------------------------------------------------------------
+
+
+@both_norms
+def test_stack_is_three_sublayers_a_layer_reading_the_same_memory(norm_first):
+    decoder, (x, memory) = built(norm_first=norm_first), inputs()
+    masks = look_ahead_mask(5), padding_mask(SOURCE)
+    expected = x
+    for layer in decoder.layers:
+        after = layer(expected, memory, *masks)
+        expected = by_parts(layer, expected, memory, *masks, norm_first)
+        np.testing.assert_allclose(after, expected, atol=1e-5)
+    if norm_first:
+        expected = decoder.norm(expected)
+    np.testing.assert_allclose(decoder(x, memory, *masks), expected, atol=1e-5)
+
+
+def test_only_the_pre_norm_stack_has_a_final_norm():
+    assert built(norm_first=False).norm is None
+    assert built(norm_first=True).norm.epsilon == 1e-5
+
+
+def test_without_cross_attention_a_layer_is_a_masked_encoder_layer():
+    layer, (x, memory) = DecoderLayer(CONFIG), inputs()
+    layer(x, memory)
+    layer.cross_attention.set_weights(
+        [0 * w for w in layer.cross_attention.get_weights()]
+    )
+    plain = EncoderLayer(CONFIG)
+    plain.build(x.shape)
+    weights = layer.get_weights()
+    plain.set_weights(weights[:6] + weights[12:])
+    mask = look_ahead_mask(5)
+    output = layer(x, memory, attention_mask=mask)
+    np.testing.assert_allclose(output, plain(x, attention_mask=mask), atol=1e-4)
+
+
+# --- 성질 ---------------------------------------------------------------------------
+
+
+@every_block
+@promise
+@given(length=st.integers(2, 6), split=st.integers(1, 5), seed=st.integers(0, 99))
+def test_the_future_never_changes_the_past(kind, length, split, seed):
+    split = min(split, length - 1)
+    decoder, (x, memory) = shared(kind), inputs(length=length)
+    changed = tf.concat([x[:, :split], normal(2, length - split, 8, seed=seed)], 1)
+    before, after = (decoder(v, memory, look_ahead_mask(length)) for v in (x, changed))
+    np.testing.assert_array_equal(before[:, :split], after[:, :split])
+    assert not np.allclose(before[:, split:], after[:, split:])
+
+
+@every_block
+@promise
+@given(length=st.integers(1, 4), padding=st.integers(0, 4), seed=st.integers(0, 99))
+def test_source_padding_never_changes_the_output(kind, length, padding, seed):
+    decoder, (x, memory) = shared(kind), inputs(length_memory=length)
+    longer = tf.concat([memory, 1e2 * normal(2, padding, 8, seed=seed)], axis=1)
+    mask = padding_mask([[1] * length + [0] * padding] * 2)
+    output = decoder(x, longer, memory_mask=mask)
+    np.testing.assert_allclose(output, decoder(x, memory), atol=1e-4)
+
+
+@promise
+@given(length=st.integers(1, 4), padding=st.integers(0, 4))
+def test_target_padding_never_changes_other_positions(length, padding):
+    decoder, (x, memory) = shared(), inputs(length=length)
+    longer = tf.concat(
+        [1e2 * normal(2, padding, 8, seed=3), x], axis=1
+    )  # 앞에 붙입니다
+    mask = padding_mask([[0] * padding + [1] * length] * 2)
+    output = decoder(longer, memory, attention_mask=mask)[:, padding:]
+    np.testing.assert_allclose(output, decoder(x, memory), atol=1e-4)
+
+
+@promise
+@given(st.permutations(range(4)))
+def test_reordering_the_memory_with_its_mask_changes_nothing(order):
+    decoder, (x, memory) = shared(), inputs()
+    mask = padding_mask(SOURCE)
+    mixed = tf.gather(memory, order, axis=1), tf.gather(mask, order, axis=3)
+    output = decoder(x, mixed[0], memory_mask=mixed[1])
+    np.testing.assert_allclose(output, decoder(x, memory, memory_mask=mask), atol=1e-4)
+
+
+def test_sentences_in_a_batch_do_not_touch_each_other():
+    decoder, (x, memory) = shared(), inputs(batch=3)
+    together = decoder(x, memory, look_ahead_mask(5))
+    for i in range(3):
+        alone = decoder(x[i : i + 1], memory[i : i + 1], look_ahead_mask(5))
+        np.testing.assert_allclose(together[i : i + 1], alone, atol=1e-4)
+
+
+# --- 메모리의 마스크 ----------------------------------------------------------------
+
+
+@every_block
+def test_memory_mask_of_two_axes_equals_that_of_four(kind):
+    decoder, (x, memory) = shared(kind), inputs()
+    four = padding_mask(SOURCE)
+    two = np.array(SOURCE) != 0
+    expected = decoder(x, memory, memory_mask=four)
+    np.testing.assert_array_equal(decoder(x, memory, memory_mask=two), expected)
+    assert not np.allclose(decoder(x, memory), expected)
+
+
+@every_block
+def test_memory_mask_that_keras_fills_in_is_obeyed(kind):
+    decoder, (x, _) = shared(kind), inputs()
+    memory = keras.layers.Embedding(9, 8, mask_zero=True)(np.array(SOURCE))
+    assert memory._keras_mask is not None
+    output = decoder(x, memory)
+    plain = tf.identity(memory)
+    expected = decoder(x, plain, memory_mask=padding_mask(SOURCE))
+    np.testing.assert_array_equal(output, expected)
+    everything = decoder(x, memory, memory_mask=tf.ones((1, 1, 1, 4), tf.bool))
+    np.testing.assert_array_equal(everything, decoder(x, plain))  # 준 것이 먼저입니다
+
+
+@every_block
+def test_keras_masks_stop_here_without_a_warning(kind):
+    embedding, decoder = keras.layers.Embedding(9, 8, mask_zero=True), shared(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x, memory = embedding(np.array([[3, 4, 0]])), embedding(np.array([[5, 0]]))
+        output = decoder(x, memory)
+        stepped, _ = decoder(
+            x[:, :1], memory, cache=empty_caches(decoder, 1, 3), start=0
+        )
+    assert getattr(output, "_keras_mask", None) is None
+    assert getattr(stepped, "_keras_mask", None) is None
+
+
+# --- 캐시 ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "norm_first"),
+    [
+        ("eager", DecoderLayer, False),
+        ("eager", DecoderLayer, True),
+        ("eager", Decoder, False),
+        ("graph", Decoder, True),
+        ("xla", Decoder, False),
+    ],
+)
+def test_step_by_step_equals_all_at_once(kind, mode, norm_first):
+    decoder, (x, memory) = built(kind, norm_first=norm_first), inputs()
+    mask = padding_mask(SOURCE)
+    whole = decoder(x, memory, look_ahead_mask(5), mask)
+
+    def step(token, cache, start):
+        return decoder(token, memory, memory_mask=mask, cache=cache, start=start)
+
+    step, cache, at = MODES[mode](step), empty_caches(decoder, 2, 7), 0
+    for size in (2, 1, 1, 1):
+        output, cache = step(x[:, at : at + size], cache, tf.constant(at))
+        np.testing.assert_allclose(output, whole[:, at : at + size], atol=1e-5)
+        at += size
+
+
+def test_the_callers_cache_is_not_written_to():
+    decoder, (x, memory) = shared(), inputs()
+    cache = empty_caches(decoder, 2, 5)
+    _, new = decoder(x, memory, cache=cache)
+    assert isinstance(new, list)
+    assert not any(np.any(tensor) for pair in cache for tensor in pair)
+    assert all(np.any(tensor) for pair in new for tensor in pair)
+
+
+@promise
+@given(
+    sizes=st.lists(st.integers(1, 3), min_size=1, max_size=3), spare=st.integers(0, 2)
+)
+def test_any_split_of_the_answer_gives_the_same_output(sizes, spare):
+    length, at, steps = sum(sizes), 0, []
+    decoder, (x, memory) = shared(), inputs(length=length)
+    cache = empty_caches(decoder, 2, length + spare)
+    for size in sizes:
+        step, cache = decoder(x[:, at : at + size], memory, cache=cache, start=at)
+        steps.append(step)
+        at += size
+    whole = decoder(x, memory, look_ahead_mask(length))
+    np.testing.assert_allclose(tf.concat(steps, axis=1), whole, atol=1e-5)
+
+
+@every_block
+def test_a_functional_model_may_carry_the_cache(kind):
+    block, (x, memory) = shared(kind), inputs()
+    cache = empty_caches(block, 2, 6)
+    ports = keras.tree.map_structure(
+        lambda tensor: keras.Input(batch_shape=tensor.shape), [x, memory, cache]
+    )
+    model = keras.Model(ports, block(ports[0], ports[1], cache=ports[2]))
+    given, expected = model([x, memory, cache]), block(x, memory, cache=cache)
+    pairs = zip(keras.tree.flatten(given), keras.tree.flatten(expected), strict=True)
+    for a, b in pairs:
+        np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_a_cache_with_a_layer_left_out_is_refused():
+    decoder, (x, memory) = shared(), inputs()
+    pair = empty_caches(decoder, 2, 5)[0]
+    for cache in ([None, None], [pair, None], [pair, pair, None]):
+        with pytest.raises(ValueError, match="캐시 2개의 목록이 .*None"):
+            decoder(x, memory, cache=cache)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_one_cache_for_each_layer_is_required(count):
+    decoder, (x, memory) = shared(), inputs()
+    cache = empty_caches(decoder, 2, 5)[:1] * count
+    with pytest.raises(ValueError, match=f"캐시 2개의 목록이 .*받은 것: {count}개"):
+        decoder(x, memory, cache=cache)
+
+
+def test_a_cache_that_is_no_list_is_refused():
+    decoder, (x, memory) = shared(), inputs()
+    with pytest.raises(ValueError, match="캐시 2개의 목록이 .*받은 것: int"):
+        decoder(x, memory, cache=3)
+
+
+def test_a_cache_too_short_is_refused():
+    decoder, (x, memory) = shared(), inputs()
+    with pytest.raises(ValueError, match="cache에는 5자리가 필요합니다"):
+        decoder(x, memory, cache=empty_caches(decoder, 2, 4))
+
+
+# --- 가중치 -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("num_layers", [1, 2, 6])
+@both_norms
+def test_parameters_of_the_stack_are_those_of_its_layers(num_layers, norm_first):
+    layer = built(DecoderLayer).count_params()
+    decoder = built(num_layers=num_layers, norm_first=norm_first)
+    assert decoder.count_params() == num_layers * layer + (16 if norm_first else 0)
+    assert len({id(w) for w in decoder.weights}) == len(decoder.weights)
+    assert len({w.path for w in decoder.weights}) == len(decoder.weights)
+
+
+def test_layers_share_no_weights_and_read_the_same_memory():
+    decoder, (x, memory) = built(num_layers=3), inputs()
+    assert len({id(layer) for layer in decoder.layers}) == 3
+    silent = decoder.layers[1:]  # 첫 층만 memory를 보게 합니다
+    for layer in silent:
+        weights = layer.cross_attention.get_weights()
+        layer.cross_attention.set_weights([0 * w for w in weights])
+    first = decoder.layers[0](x, memory)
+    expected = first
+    for layer in silent:
+        expected = layer(expected, 5 + memory)  # 보지 않으니 무엇이든 같습니다
+    np.testing.assert_allclose(decoder(x, memory), expected, atol=1e-5)
+
+
+def test_every_weight_learns_and_the_memory_receives_a_gradient():
+    decoder, (x, memory) = shared(), inputs()
+    with tf.GradientTape() as tape:
+        tape.watch(memory)
+        output = decoder(x, memory, look_ahead_mask(5), padding_mask(SOURCE))
+        loss = tf.reduce_sum(tf.sin(output))
+    weights = decoder.trainable_variables
+    to_memory, *gradients = tape.gradient(loss, [memory, *weights])
+    assert all(np.isfinite(g).all() and np.any(g != 0) for g in gradients)
+    seen = np.any(to_memory != 0, axis=-1)
+    np.testing.assert_array_equal(seen, np.array(SOURCE) != 0)
+
+
+def test_dropout_acts_in_training_only():
+    decoder, (x, memory) = built(dropout=0.5), inputs()
+    plain = built(dropout=0.0)(x, memory)
+    np.testing.assert_array_equal(decoder(x, memory), plain)
+    assert not np.allclose(decoder(x, memory, training=True), plain)
+
+
+# --- 저장, 그래프, 정밀도 -----------------------------------------------------------
+
+
+@every_block
+@both_norms
+def test_a_saved_model_gives_back_the_same_output(kind, norm_first, tmp_path):
+    x, memory = keras.Input((None, 8)), keras.Input((None, 8))
+    mask = keras.Input((1, 1, None), dtype="bool")
+    block = kind(replace(CONFIG, norm_first=norm_first, dropout=0.1))
+    model = keras.Model([x, memory, mask], block(x, memory, memory_mask=mask))
+    assert model.output.shape == (None, None, 8)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    values = [*inputs(), padding_mask(SOURCE)]
+    np.testing.assert_array_equal(loaded(values), model(values))
+    assert loaded.layers[-1].config == block.config
+
+
+@every_block
+def test_saved_weights_give_back_the_same_output(kind, tmp_path):
+    (x, memory), models = inputs(), []
+    for seed in (0, 1):
+        ports = keras.Input((None, 8)), keras.Input((None, 8))
+        models.append(keras.Model(ports, built(kind, seed=seed)(*ports)))
+    models[0].save_weights(tmp_path / "model.weights.h5")
+    assert not np.allclose(models[0]([x, memory]), models[1]([x, memory]))
+    models[1].load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(models[0]([x, memory]), models[1]([x, memory]))
+
+
+@every_block
+def test_the_output_has_the_shape_of_the_answer(kind):
+    block = kind(CONFIG)
+    for shape in ((None, None, 8), (2, 5, 8)):
+        assert block.compute_output_shape(shape, (2, 4, 8)) == shape
+
+
+@every_block
+@pytest.mark.parametrize("policy", ["float64", *HALF])
+def test_the_dtype_policy_reaches_every_sublayer(kind, policy):
+    block = kind(replace(CONFIG, norm_first=True, dropout=0.1), dtype=policy)
+    block.build((None, None, 8))
+    assert {layer.dtype_policy.name for layer in block._flatten_layers()} == {policy}
+
+
+@every_block
+def test_config_rebuilds_the_block(kind):
+    block = kind(CONFIG, name="mine", dtype="mixed_bfloat16")
+    again = kind.from_config(block.get_config())
+    assert again.get_config() == block.get_config()
+    assert (again.config, again.name) == (CONFIG, "mine")
+
+
+@every_block
+def test_announced_outputs_are_those_returned(kind):
+    for policy in ("float32", *HALF):
+        decoder, (x, memory) = built(kind, dtype=policy), inputs()
+        cache = empty_caches(decoder, 2, 5)
+        for options in ({}, {"cache": cache}):
+            announced = decoder.compute_output_spec(x, memory, **options)
+            real = decoder(x, memory, **options)
+            keras.tree.assert_same_structure(announced, real)
+            for a, b in zip(keras.tree.flatten(announced), keras.tree.flatten(real)):
+                assert tuple(a.shape) == tuple(b.shape)
+                assert tf.as_dtype(a.dtype) == b.dtype == decoder.compute_dtype
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_batch_and_lengths_may_be_unknown_to_the_graph(jit_compile):
+    decoder, vectors = shared(), tf.TensorSpec((None, None, 8))
+    run = tf.function(
+        lambda x, memory, mask: decoder(
+            x, memory, look_ahead_mask(tf.shape(x)[1]), memory_mask=mask
+        ),
+        input_signature=[vectors, vectors, tf.TensorSpec((None, 1, 1, None), tf.bool)],
+        jit_compile=jit_compile,
+    )
+    for length, source in ((3, SOURCE), (5, [[1, 0]])):
+        x, memory = inputs(len(source), length, len(source[0]))
+        mask = padding_mask(source)
+        expected = decoder(x, memory, look_ahead_mask(length), mask)
+        np.testing.assert_allclose(run(x, memory, mask), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["eager", "xla"])
+@pytest.mark.parametrize("policy", HALF)
+def test_half_precision_keeps_close_to_float32(mode, policy):
+    x, memory = inputs()
+    masks = look_ahead_mask(5), padding_mask([SOURCE[0], [0, 0, 0, 0]])
+    decoder = built(dtype=policy)
+    output = MODES[mode](lambda x: decoder(x, memory, *masks))(x)
+    assert output.dtype == HALF[policy]
+    assert {w.dtype for w in decoder.weights} == {"float32"}
+    difference = np.abs(tf.cast(output, tf.float32) - built()(x, memory, *masks))
+    assert difference.max() < {"float16": 0.05, "bfloat16": 0.4}[HALF[policy]]
+
+
+# --- 오류 ---------------------------------------------------------------------------
+
+
+@every_block
+@pytest.mark.parametrize(
+    ("x", "memory", "name"),
+    [
+        ((2, 5, 7), (2, 4, 8), "x"),
+        ((2, 5, 8), (2, 4, 7), "memory"),
+        ((5, 8), (2, 4, 8), "x"),
+        ((2, 5, 8), (4, 8), "memory"),
+    ],
+)
+def test_wrong_width_is_refused_before_any_weight_is_made(kind, x, memory, name):
+    decoder = kind(CONFIG)
+    with pytest.raises(ValueError, match=f"{name}에는 모양 .batch, length, d_model"):
+        decoder(tf.zeros(x), tf.zeros(memory))
+    assert not decoder.weights
+
+
+@every_block
+@pytest.mark.parametrize(("batch", "other"), [(2, 3), (3, 1), (1, 3)])
+def test_each_sentence_needs_its_own_memory(kind, batch, other):
+    x, memory = normal(batch, 5, 8), normal(other, 4, 8)
+    with pytest.raises(ValueError, match="x와 memory에는 같은 수의 문장이"):
+        kind(CONFIG)(x, memory)
+    with pytest.raises(ValueError, match="x와 memory에는 같은 수의 문장이"):
+        shared(kind)(x, memory)
+
+
+@every_block
+def test_a_wrong_width_after_building_is_named(kind):
+    with pytest.raises(ValueError, match="x에는 모양 .* 7\\), 설정의 d_model: 8"):
+        shared(kind)(tf.zeros((2, 5, 7)), tf.zeros((2, 4, 8)))
+    with pytest.raises(ValueError, match="memory에는 모양 .* 7\\), 설정의 d_model: 8"):
+        shared(kind)(tf.zeros((2, 5, 8)), tf.zeros((2, 4, 7)))
+    with pytest.raises(ValueError, match="memory에는 모양 .* 7\\), 설정의 d_model: 8"):
+        shared(kind)(keras.Input((None, 8)), keras.Input((None, 7)))
+
+
+@every_block
+def test_integers_and_ill_fitting_masks_are_refused(kind):
+    decoder, (x, memory) = built(kind), inputs()
+    with pytest.raises(TypeError, match="x에는 실수 텐서가 필요합니다"):
+        decoder(tf.zeros((2, 5, 8), tf.int32), memory)
+    with pytest.raises(TypeError, match="memory에는 실수 텐서가 필요합니다"):
+        decoder(x, tf.zeros((2, 4, 8), tf.int32))
+    with pytest.raises(TypeError, match="mask.*bool"):
+        decoder(x, memory, memory_mask=tf.ones((2, 4)))
+    for mask in (tf.ones((2, 5), tf.bool), tf.ones((2, 1, 1, 5), tf.bool)):
+        with pytest.raises(ValueError, match="로 브로드캐스트되"):
+            decoder(x, memory, memory_mask=mask)  # 답의 길이 5를 주었습니다

@@ -1,0 +1,422 @@
+"""같은 가중치를 담으면 다른 라이브러리의 어텐션, 인코더, 디코더와 값도 기울기도 같다.
+
+torch나 keras-hub가 없으면 그 시험만 건너뜁니다. CI에서는 건너뛰지 않고 실패합니다.
+Keras의 층은 test_multi_head_attention.py와 test_add_norm.py가 견줍니다.
+"""
+
+import importlib
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_notes.decoder import Decoder, DecoderLayer
+from transformer_notes.encoder import Encoder, EncoderLayer
+from transformer_notes.masking import look_ahead_mask, padding_mask
+from transformer_notes.multi_head_attention import MultiHeadAttention
+from transformer_notes.transformer import TransformerConfig
+
+
+def library(name):
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if os.environ.get("CI") or error.name != name:
+            raise
+        return None
+
+
+torch, keras_hub = library("torch"), library("keras_hub")
+needs_torch = pytest.mark.skipif(torch is None, reason="torch가 없습니다")
+needs_keras_hub = pytest.mark.skipif(keras_hub is None, reason="keras-hub가 없습니다")
+both_norms = pytest.mark.parametrize("norm_first", [False, True])
+few = settings(deadline=None, max_examples=6)
+
+
+# --- 무작위 크기와 가중치 -----------------------------------------------------------
+
+
+@st.composite
+def cases(draw):
+    """설정의 크기와 두 쪽의 토큰 번호. 첫 문장 말고는 패딩이 붙습니다."""
+    num_heads, batch = draw(st.integers(1, 4)), draw(st.integers(2, 3))
+    sizes = {
+        "d_model": 4 * num_heads * draw(st.integers(1, 2)),
+        "num_heads": num_heads,
+        "num_layers": draw(st.integers(2, 3)),
+        "d_ff": draw(st.integers(1, 20)),
+    }
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    ids = []
+    for longest in (draw(st.integers(2, 6)), draw(st.integers(2, 6))):
+        lengths = generator.integers(1, longest, size=(batch, 1))
+        lengths[0] = longest
+        tokens = generator.integers(1, 9, size=(batch, longest))
+        ids.append(np.where(np.arange(longest) < lengths, tokens, 0))
+    return SimpleNamespace(
+        sizes=sizes, source=ids[0], target=ids[1], generator=generator
+    )
+
+
+def config(case, norm_first):
+    return TransformerConfig(
+        vocab_size=9,
+        dropout=0.0,
+        attention_bias=True,  # 두 라이브러리의 층은 언제나 편향을 둡니다
+        norm_first=norm_first,
+        **case.sizes,
+    )
+
+
+def fill(layer, generator):
+    """편향까지 모두 0이 아닌 값으로 채웁니다."""
+    layer.set_weights(
+        [
+            generator.normal(w.name == "gamma", len(w.shape) ** -0.5 / 2, w.shape)
+            for w in layer.weights
+        ]
+    )
+    return layer
+
+
+def ours(kind, case, norm_first):
+    layer = kind(config(case, norm_first))
+    shape = (None, None, layer.config.d_model)
+    layer.build(*[shape] * (2 if kind in (Decoder, DecoderLayer) else 1))
+    return fill(layer, case.generator)
+
+
+def vectors(case, ids):
+    shape = (*ids.shape, case.sizes["d_model"])
+    return case.generator.normal(size=shape).astype("float32")
+
+
+def run(call, inputs, weights):
+    """출력, 그리고 입력의 기울기와 가중치의 기울기입니다 (TensorFlow)."""
+    inputs = [tf.constant(x) for x in inputs]
+    with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        outputs = call(*inputs)
+        loss = sum(tf.reduce_sum(tf.sin(x)) for x in tf.nest.flatten(outputs))
+    gradients = tape.gradient(loss, [*inputs, *weights])
+    return outputs, gradients[: len(inputs)], gradients[len(inputs) :]
+
+
+def run_torch(call, inputs, module):
+    """``run``과 같습니다. 가중치의 기울기는 이름으로 찾는 사전입니다."""
+    inputs = [torch.tensor(x, requires_grad=True) for x in inputs]
+    outputs = call(*inputs)
+    flat = tf.nest.flatten(outputs)
+    sum(torch.sin(x).sum() for x in flat).backward()
+    gradients = {name: weight.grad for name, weight in module.named_parameters()}
+    return [x.detach() for x in flat], [x.grad for x in inputs], gradients
+
+
+def assert_close(actual, expected, tolerance):
+    tf.nest.map_structure(
+        lambda a, e: np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance),
+        actual,
+        expected,
+    )
+
+
+# --- 우리의 가중치를 저쪽의 이름으로 ------------------------------------------------
+
+
+def named(values, prefix):
+    return {f"{prefix}.{name}": value for name, value in values.items()}
+
+
+def attention_for_torch(layer, read):
+    """torch는 행렬을 전치해 두고, 쿼리와 키와 값의 것을 위아래로 쌓습니다.
+
+    ``read``는 변수를 받아 그 값이나 기울기를 배열로 돌려줍니다.
+    """
+    maps = zip(*(layer.query_map, layer.key_map, layer.value_map))
+    inputs = [np.concatenate([read(w).T for w in kinds]) for kinds in maps]
+    output = [read(w).T for w in layer.output_map]
+    return {
+        **dict(zip(("in_proj_weight", "in_proj_bias"), inputs)),
+        **dict(zip(("out_proj.weight", "out_proj.bias"), output)),
+    }
+
+
+def norm_for_torch(norm, read):
+    return {"weight": read(norm.gamma), "bias": read(norm.beta)}
+
+
+def layer_for_torch(layer, read):
+    blocks = [("self_attn", layer.self_attention, layer.self_attention_norm)]
+    if isinstance(layer, DecoderLayer):
+        blocks.append(
+            ("multihead_attn", layer.cross_attention, layer.cross_attention_norm)
+        )
+    values, norms = {}, []
+    for name, attention, norm in blocks:
+        values |= named(attention_for_torch(attention, read), name)
+        norms.append(norm)
+    inner, inner_bias, outer, outer_bias = layer.feed_forward.weights
+    values |= {"linear1.weight": read(inner).T, "linear1.bias": read(inner_bias)}
+    values |= {"linear2.weight": read(outer).T, "linear2.bias": read(outer_bias)}
+    for number, norm in enumerate([*norms, layer.feed_forward_norm], start=1):
+        values |= named(norm_for_torch(norm.norm, read), f"norm{number}")
+    return values
+
+
+def stack_for_torch(stack, read):
+    values = {}
+    for number, layer in enumerate(stack.layers):
+        values |= named(layer_for_torch(layer, read), f"layers.{number}")
+    if stack.norm is not None:
+        values |= named(norm_for_torch(stack.norm, read), "norm")
+    return values
+
+
+def layer_for_keras_hub(layer, read):
+    """keras-hub의 행렬은 (depth, num_heads, head_dim)입니다. 모양은 나중에 맞춥니다."""
+    decodes = isinstance(layer, DecoderLayer)
+    attentions = {"self_attention": layer.self_attention}
+    norms = {"self_attention_layer_norm": layer.self_attention_norm}
+    if decodes:
+        attentions["cross_attention"] = layer.cross_attention
+        norms["cross_attention_layer_norm"] = layer.cross_attention_norm
+    else:
+        attentions = {"self_attention_layer": layer.self_attention}
+    norms["feedforward_layer_norm"] = layer.feed_forward_norm
+    values = {}
+    for name, attention in attentions.items():
+        for part, weights in {
+            "query": attention.query_map,
+            "key": attention.key_map,
+            "value": attention.value_map,
+            "attention_output": attention.output_map,
+        }.items():
+            for kind, weight in zip(("kernel", "bias"), weights, strict=True):
+                values[f"{name}/{part}/{kind}"] = read(weight)
+    for name, norm in norms.items():
+        values[f"{name}/gamma"] = read(norm.norm.gamma)
+        values[f"{name}/beta"] = read(norm.norm.beta)
+    inner, inner_bias, outer, outer_bias = layer.feed_forward.weights
+    values["feedforward_intermediate_dense/kernel"] = read(inner)
+    values["feedforward_intermediate_dense/bias"] = read(inner_bias)
+    values["feedforward_output_dense/kernel"] = read(outer)
+    values["feedforward_output_dense/bias"] = read(outer_bias)
+    return values
+
+
+def value_of(variable):
+    return np.asarray(variable)
+
+
+def gradient_of(layer, gradients):
+    """변수를 받아 그 기울기를 돌려주는 함수입니다."""
+    by_id = {id(w): g for w, g in zip(layer.trainable_variables, gradients)}
+    return lambda variable: np.asarray(by_id[id(variable)])
+
+
+def load(module, values):
+    """이름이 하나라도 남거나 모자라면 torch가 거절합니다."""
+    # 배열을 torch와 나누어 쓰지 않게 베낍니다.
+    module.load_state_dict({name: torch.tensor(v) for name, v in values.items()})
+    return module
+
+
+def assert_same_as_torch(layer, convert, call, inputs, module, call_module):
+    outputs, to_inputs, to_weights = run(call, inputs, layer.trainable_variables)
+    expected, to_their_inputs, to_their_weights = run_torch(call_module, inputs, module)
+    assert_close(tf.nest.flatten(outputs), expected, 1e-5)
+    assert_close(to_inputs, to_their_inputs, 1e-4)
+    assert_close(convert(layer, gradient_of(layer, to_weights)), to_their_weights, 1e-4)
+
+
+# --- torch의 어텐션 -----------------------------------------------------------------
+
+
+@needs_torch
+@few
+@given(cases(), st.booleans(), st.floats(0, 1))
+def test_attention_equals_torch_forward_and_backward(case, use_bias, shown):
+    d_model, num_heads = case.sizes["d_model"], case.sizes["num_heads"]
+    layer = MultiHeadAttention(d_model, num_heads, use_bias=use_bias)
+    layer.build((None, None, d_model))
+    fill(layer, case.generator)
+    twin = torch.nn.MultiheadAttention(
+        d_model, num_heads, bias=use_bias, batch_first=True
+    )
+    load(twin, attention_for_torch(layer, value_of))
+    query, memory = vectors(case, case.target), vectors(case, case.source)
+    shape = (len(query), num_heads, query.shape[1], memory.shape[1])
+    mask = case.generator.random(shape) < shown  # 헤드마다 다른 마스크
+    mask[..., case.generator.integers(shape[-1])] = True  # 하나는 보여 줍니다
+    assert_same_as_torch(
+        layer,
+        attention_for_torch,
+        lambda *x: layer(*x, attention_mask=mask, return_weights=True),
+        [query, memory, memory[..., ::-1].copy()],
+        twin,
+        lambda *x: twin(
+            *x,
+            attn_mask=torch.from_numpy(~mask).flatten(0, 1),  # torch는 True가 가림
+            average_attn_weights=False,
+        ),
+    )
+
+
+# --- torch의 인코더와 디코더 --------------------------------------------------------
+
+
+def torch_stack(stack, epsilon=1e-5):
+    """같은 가중치를 담은 torch의 스택.
+
+    torch.nn.Transformer는 언제나 마지막 정규화를 답니다. 스택을 따로 꺼내 post-norm에는
+    달지 않습니다. pre-norm에는 우리도 답니다.
+    """
+    settings, kind = stack.config, type(stack).__name__
+    layer = getattr(torch.nn, f"Transformer{kind}Layer")(
+        settings.d_model,
+        settings.num_heads,
+        settings.d_ff,
+        dropout=0.0,
+        layer_norm_eps=epsilon,
+        batch_first=True,
+        norm_first=settings.norm_first,
+    )
+    norm = torch.nn.LayerNorm(settings.d_model, epsilon) if stack.norm else None
+    # 경고를 막습니다. 디코더에는 없는 인자입니다.
+    options = {"enable_nested_tensor": False} if kind == "Encoder" else {}
+    twin = getattr(torch.nn, f"Transformer{kind}")(
+        layer, settings.num_layers, norm, **options
+    )
+    return load(twin, stack_for_torch(stack, value_of))
+
+
+def assert_encoder_same_as_torch(case, norm_first, epsilon=1e-5):
+    stack = ours(Encoder, case, norm_first)
+    twin = torch_stack(stack, epsilon)
+    assert_same_as_torch(
+        stack,
+        stack_for_torch,
+        lambda x: stack(x, attention_mask=padding_mask(case.source)),
+        [vectors(case, case.source)],
+        twin,
+        lambda x: twin(x, src_key_padding_mask=torch.tensor(case.source == 0)),
+    )
+
+
+@needs_torch
+@both_norms
+@few
+@given(case=cases())
+def test_encoder_equals_torch_forward_and_backward(norm_first, case):
+    assert_encoder_same_as_torch(case, norm_first)
+
+
+@needs_torch
+@both_norms
+@few
+@given(case=cases())
+def test_decoder_equals_torch_forward_and_backward(norm_first, case):
+    stack = ours(Decoder, case, norm_first)
+    twin = torch_stack(stack)
+    length = case.target.shape[1]
+    mask = look_ahead_mask(length) & padding_mask(case.target)
+    assert_same_as_torch(
+        stack,
+        stack_for_torch,
+        lambda x, memory: stack(
+            x,
+            memory,
+            attention_mask=mask,
+            memory_mask=padding_mask(case.source),
+        ),
+        [vectors(case, case.target), vectors(case, case.source)],
+        twin,
+        lambda x, memory: twin(
+            x,
+            memory,
+            tgt_mask=torch.ones(length, length, dtype=torch.bool).triu(1),
+            tgt_key_padding_mask=torch.tensor(case.target == 0),
+            memory_key_padding_mask=torch.tensor(case.source == 0),
+        ),
+    )
+
+
+@needs_torch
+@few
+@given(case=cases())
+def test_another_epsilon_is_noticed(case):
+    with pytest.raises(AssertionError):
+        assert_encoder_same_as_torch(case, False, epsilon=1e-3)  # Keras의 기본값
+
+
+# --- keras-hub의 인코더 층과 디코더 층 ----------------------------------------------
+
+
+def assert_same_as_keras_hub(layer, call, inputs, call_twin):
+    """저쪽 층을 만들어 이름으로 가중치를 담고 견줍니다."""
+    settings = layer.config
+    kind = layer.__class__.__name__.removesuffix("Layer")
+    twin = getattr(keras_hub.layers, f"Transformer{kind}")(
+        settings.d_ff,
+        settings.num_heads,
+        layer_norm_epsilon=1e-5,
+        normalize_first=settings.norm_first,
+    )
+    twin.build(*(x.shape for x in inputs))
+    theirs = {w.path.partition("/")[2]: w for w in twin.weights}
+    values = layer_for_keras_hub(layer, value_of)
+    assert values.keys() == theirs.keys()
+    for name, weight in theirs.items():
+        weight.assign(values[name].reshape(weight.shape))
+    outputs, to_inputs, to_weights = run(call, inputs, layer.trainable_variables)
+    expected, to_their_inputs, to_their_weights = run(
+        lambda *x: call_twin(twin, *x), inputs, theirs.values()
+    )
+    assert_close(outputs, expected, 1e-5)
+    assert_close(to_inputs, to_their_inputs, 1e-4)
+    values = layer_for_keras_hub(layer, gradient_of(layer, to_weights))
+    for name, gradient in zip(theirs, to_their_weights):
+        assert_close(values[name], np.reshape(gradient, values[name].shape), 1e-4)
+
+
+@needs_keras_hub
+@both_norms
+@few
+@given(case=cases())
+def test_encoder_layer_equals_keras_hub_forward_and_backward(norm_first, case):
+    layer = ours(EncoderLayer, case, norm_first)
+    assert_same_as_keras_hub(
+        layer,
+        lambda x: layer(x, attention_mask=padding_mask(case.source)),
+        [vectors(case, case.source)],
+        lambda twin, x: twin(x, padding_mask=case.source != 0),
+    )
+
+
+@needs_keras_hub
+@both_norms
+@few
+@given(case=cases())
+def test_decoder_layer_equals_keras_hub_forward_and_backward(norm_first, case):
+    layer = ours(DecoderLayer, case, norm_first)
+    mask = look_ahead_mask(case.target.shape[1]) & padding_mask(case.target)
+    assert_same_as_keras_hub(
+        layer,
+        lambda x, memory: layer(
+            x,
+            memory,
+            attention_mask=mask,
+            memory_mask=padding_mask(case.source),
+        ),
+        [vectors(case, case.target), vectors(case, case.source)],
+        lambda twin, x, memory: twin(
+            x,
+            memory,
+            decoder_padding_mask=case.target != 0,
+            encoder_padding_mask=case.source != 0,
+        ),
+    )
