@@ -60,7 +60,8 @@ class DecoderLayer(MemoryLayer):
             length_memory)로 브로드캐스트되는 모양, 또는 (batch, length_memory). **입력
             문장의** 패딩을 가립니다.
         training: 드롭아웃을 씌울지.
-        cache: 셀프 어텐션의 캐시. `MultiHeadAttention`의 것과 같습니다.
+        cache: 셀프 어텐션의 캐시. `MultiHeadAttention`의 것과 같습니다. 메모리의 키와
+            값까지 네 텐서이면(`Decoder.start_cache`) 메모리를 다시 계산하지 않습니다.
         start: 이번 첫 토큰의 위치.
 
     Returns:
@@ -103,26 +104,39 @@ class DecoderLayer(MemoryLayer):
         x, memory = _checks.sequence("x", x), _checks.sequence("memory", memory)
         self.check_shapes(x.shape, memory.shape)
         memory_mask = _memory_mask(memory_mask)
+        own, read = (cache, ()) if cache is None else (cache[:2], tuple(cache[2:]))
 
         def attend_to_self(x):
-            nonlocal cache
+            nonlocal own
             output = self.self_attention(
-                x, x, x, attention_mask, training=training, cache=cache, start=start
+                x, x, x, attention_mask, training=training, cache=own, start=start
             )
-            if cache is not None:
-                output, cache = output
+            if own is not None:
+                output, own = output
+            return output
+
+        def attend_to_memory(x):
+            inputs = {"attention_mask": memory_mask, "training": training}
+            if not read:
+                return self.cross_attention(x, memory, memory, **inputs)
+            output, _ = self.cross_attention(
+                x, memory, memory, **inputs, cache=read, start=None
+            )
             return output
 
         x = self.self_attention_norm(x, attend_to_self, training=training)
-        x = self.cross_attention_norm(
-            x,
-            lambda x: self.cross_attention(
-                x, memory, memory, attention_mask=memory_mask, training=training
-            ),
-            training=training,
-        )
+        x = self.cross_attention_norm(x, attend_to_memory, training=training)
         x = self.feed_forward_norm(x, self.feed_forward, training=training)
-        return x if cache is None else (x, cache)
+        return x if cache is None else (x, (*own, *read))
+
+    def start_cache(self, memory, max_length):
+        """층 하나의 `Decoder.start_cache`입니다."""
+        read = self.cross_attention.keys_and_values(memory, memory)
+        batch = keras.ops.shape(memory)[0]
+        heads, empty = self.config.num_heads, []
+        for depth in (self.self_attention.key_dim, self.self_attention.value_dim):
+            empty.append(tf.zeros((batch, heads, max_length, depth), memory.dtype))
+        return (*empty, *read)
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -141,7 +155,7 @@ class Decoder(MemoryLayer):
         attention_mask: `DecoderLayer`와 같습니다.
         memory_mask: `DecoderLayer`와 같습니다.
         training: 드롭아웃을 씌울지.
-        cache: 층마다 하나씩, 층의 캐시를 담은 목록.
+        cache: 층마다 하나씩, 층의 캐시를 담은 목록. `start_cache`가 만듭니다.
         start: 이번 첫 토큰의 위치.
 
     Returns:
@@ -200,6 +214,23 @@ class Decoder(MemoryLayer):
                 new_cache.append(layer_cache)
         x = x if self.norm is None else self.norm(x)
         return x if cache is None else (x, new_cache)
+
+    def start_cache(self, memory, max_length):
+        """답을 한 토큰씩 만들기 시작할 때의 캐시입니다.
+
+        Args:
+            memory: 인코더의 출력, (batch, length_memory, d_model).
+            max_length: 답의 가장 긴 길이.
+
+        Returns:
+            층마다 (키, 값, 메모리의 키, 메모리의 값). 앞의 둘은 0으로 채운
+            (batch, num_heads, max_length, depth)이고, 뒤의 둘은 여기서 한 번 계산하면
+            끝까지 바뀌지 않는 (batch, num_heads, length_memory, depth)입니다.
+        """
+        memory = tf.cast(_checks.sequence("memory", memory), self.compute_dtype)
+        if not self.built:
+            self.build(memory.shape, memory.shape)
+        return [layer.start_cache(memory, max_length) for layer in self.layers]
 
     def _one_for_each_layer(self, cache):
         if cache is None:

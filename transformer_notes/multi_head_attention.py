@@ -42,7 +42,10 @@ class MultiHeadAttention(keras.layers.Layer):
             dtype입니다. 주면 이번 토큰의 키와 값을 `start`부터 적어 넣고, 쿼리는 자신과
             앞선 자리만 봅니다. 이때 length_k는 max_length이고, 캐시를 지나는 기울기는
             없습니다.
-        start: 이번 첫 토큰의 위치. 0 이상의 정수, 또는 정수 스칼라 텐서.
+        start: 이번 첫 토큰의 위치. 0 이상의 정수, 또는 정수 스칼라 텐서. None이면
+            캐시를 읽기만 합니다. `key`와 `value`는 쓰지 않고, 가릴 자리는
+            `attention_mask`로만 정합니다. 크로스 어텐션이 `keys_and_values`로 한 번
+            계산해 둔 메모리를 읽을 때 씁니다.
 
     Returns:
         output (batch, length_q, d_model). `return_weights`이면 드롭아웃을 씌우기 전의
@@ -131,12 +134,14 @@ class MultiHeadAttention(keras.layers.Layer):
         start=0,
     ):
         query = self._split(_linear("query", query, self.query_map), self.key_dim)
-        key = self._split(_linear("key", key, self.key_map), self.key_dim)
-        value = self._split(_linear("value", value, self.value_map), self.value_dim)
+        mask = _four_dimensions(attention_mask)
+        if cache is not None and start is None:
+            key, value = cache
+        else:
+            key, value = self.keys_and_values(key, value)
         # 셋 다 (batch, num_heads, length, depth)
 
-        mask = _four_dimensions(attention_mask)
-        if cache is not None:
+        if cache is not None and start is not None:
             key, value, seen = _append(cache, query, key, value, start)
             if mask is not None:
                 scores = tf.TensorSpec(query.shape[:3].concatenate(key.shape[2:3]))
@@ -153,6 +158,21 @@ class MultiHeadAttention(keras.layers.Layer):
         extras = [weights] if return_weights else []
         extras += [cache] if cache is not None else []
         return (output, *extras) if extras else output
+
+    def keys_and_values(self, key, value):
+        """키와 값을 헤드로 나눕니다. 여러 번 읽을 메모리를 한 번만 계산할 때 부릅니다.
+
+        Args:
+            key: 실수, (batch, length_k, depth).
+            value: 실수, (batch, length_k, depth).
+
+        Returns:
+            (batch, num_heads, length_k, key_dim)과 (batch, num_heads, length_k,
+            value_dim)의 쌍. `cache`에 넣고 `start`를 None으로 두면 읽습니다.
+        """
+        key = self._split(_linear("key", key, self.key_map), self.key_dim)
+        value = self._split(_linear("value", value, self.value_map), self.value_dim)
+        return key, value
 
     def _split(self, x, depth):
         """(batch, length, num_heads · depth)를 헤드로 나눕니다."""

@@ -1,16 +1,18 @@
 """sphinx-codeautolink의 링크를 쪽을 쓸 때 바로 답니다.
 
-sphinx-codeautolink 0.19는 이름을 찾는 일은 빠르지만, 다 쓴 HTML을 다시 읽어 링크를 다는
-데에 나머지 빌드 전체보다 오래 걸립니다. 여기서는 본문이 파일이 되기 전에 같은 규칙으로
-답니다. 그리고 그 캐시가 ``.rst``뿐 아니라 MyST 쪽도 기억하게 합니다.
+sphinx-codeautolink 0.19는 다 쓴 HTML을 다시 읽어 링크를 다는 데에 나머지 빌드 전체보다
+오래 걸립니다. 여기서는 본문이 파일이 되기 전에 같은 규칙으로 답니다. 코드를 읽는 일은
+이어 읽어 줄이고, 그 캐시가 ``.rst``뿐 아니라 MyST 쪽도 기억하게 합니다.
 """
 
+import ast
 import re
 from html import unescape
 
 import sphinx_codeautolink.extension as codeautolink
 from sphinx.util import logging
 from sphinx_codeautolink.extension.block import construct_name_pattern
+from sphinx_codeautolink.parse import ImportTrackerVisitor
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +68,27 @@ def _link_name(lines, name, uri):
     lines[first:last] = linked.split("\n")
 
 
+class _Reader:
+    """쪽의 블록을 차례로 읽습니다.
+
+    블록마다 앞의 블록을 모두 이어 처음부터 다시 읽으면 쪽이 길수록 제곱으로 느려집니다.
+    앞의 것을 읽은 자리에서 이어 읽습니다.
+    """
+
+    def __init__(self):
+        self.source, self.statements, self.visitor = None, 0, None
+
+    def __call__(self, source, node):
+        tree = ast.parse(source)
+        if self.source is None or not source.startswith(self.source + "\n"):
+            self.statements, self.visitor = 0, ImportTrackerVisitor(node)
+        self.source, read = source, self.statements
+        self.statements, known = len(tree.body), len(self.visitor.accessed)
+        for statement in tree.body[read:]:
+            self.visitor.visit(statement)
+        return self.visitor.accessed[known:]
+
+
 class _Pages:
     """``폴더 / "이름.rst"``를 확장자가 무엇이든 있는 페이지로 바꾸어 줍니다."""
 
@@ -85,6 +108,7 @@ class DataCache(codeautolink.DataCache):
 
 def setup(app):
     codeautolink.DataCache = DataCache
+    codeautolink.block.parse_names = _Reader()
     codeautolink.link_html = lambda *_, **__: None
     app.connect("html-page-context", link_names)
     return {"parallel_read_safe": True}

@@ -5,6 +5,7 @@
 뒤에 지어도 처음부터 지은 것과 같은 사이트가 됩니다.
 """
 
+import json
 from copy import deepcopy
 from pathlib import Path
 
@@ -12,12 +13,7 @@ from pathlib import Path
 def rewrite_all_if_shared_facts_change(app, env):
     facts = shared_facts(env)
     if facts == getattr(env, "shared_facts", None):
-        # Sphinx의 검색은 다시 쓰지 않은 쪽의 색인 항목을 잊습니다. API와 용어집입니다.
-        return [
-            name
-            for name, entries in env.domaindata["index"]["entries"].items()
-            if entries
-        ]
+        return []
     env.shared_facts = deepcopy(facts)
     for page in Path(app.outdir).rglob("*.html"):  # 없어진 쪽도 남기지 않습니다
         page.unlink()
@@ -49,8 +45,25 @@ def drop_old_images(app, exception):
                 image.unlink()
 
 
+def recall_search_entries(app):
+    """Sphinx의 검색은 다시 쓰지 않은 쪽의 색인 항목을 잊습니다. 적어 둔 것을 줍니다."""
+    if (notes := _search_notes(app)).exists():
+        app.env._search_index_index_entries.update(json.loads(notes.read_text()))
+
+
+def note_search_entries(app, exception):
+    if exception is None:
+        _search_notes(app).write_text(json.dumps(app.env._search_index_index_entries))
+
+
+def _search_notes(app):
+    return Path(app.doctreedir) / "search-entries.json"
+
+
 def setup(app):
     # 차례와 그림의 번호를 매긴 뒤에 봅니다.
     app.connect("env-get-updated", rewrite_all_if_shared_facts_change, priority=900)
     app.connect("build-finished", drop_old_images)
+    app.connect("builder-inited", recall_search_entries)
+    app.connect("build-finished", note_search_entries)
     return {"parallel_read_safe": False}

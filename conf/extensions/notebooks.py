@@ -108,6 +108,7 @@ def _closure(modules):
     return found
 
 
+@functools.cache
 def _imported_modules(source):
     """소스가 가져오는 패키지 모듈의 이름입니다. 읽지 못하면 모두로 봅니다."""
     every = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
