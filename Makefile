@@ -15,8 +15,8 @@ serve: environment  ## 사이트를 열어 두고, 고칠 때마다 다시 짓�
 test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니다
 	@$(RUN) -m pytest docs tests
 
-bench: environment  ## 빌드와 시험에 걸리는 시간을 잽니다
-	@$(RUN) tests/benchmark_site.py
+bench: environment  ## 빌드, 학습, 디코딩, 날짜를 재고 쪽이 읽는 결과를 다시 적습니다
+	@set -e; for file in tests/benchmark_*.py; do echo "$$file"; $(RUN) $$file; done
 
 clean:  ## 지은 것과 환경을 지웁니다
 	rm -rf build .venv *.egg-info

@@ -14,6 +14,12 @@ FUNCTIONS = {
     "masking.look_ahead_mask": "length",
     "positional_encoding.sinusoidal_encoding": "length, d_model",
     "linear_softmax.LinearSoftmax.probabilities": "x",
+    "training.masked_cross_entropy": "labels, logits, label_smoothing=0.0, pad_id=0",
+    "training.masked_accuracy": "labels, logits, pad_id=0",
+    "training.WarmupSchedule.__init__": "d_model, warmup_steps=4000",
+    "decoding.greedy": (
+        "model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False"
+    ),
     "transformer.TransformerConfig.paper_base": "vocab_size=37000",
     "transformer.TransformerConfig.paper_big": "vocab_size=37000",
     "transformer.TransformerConfig.table3": "vocab_size=37000",
@@ -71,6 +77,8 @@ CONFIG_FIELDS = {
 NAMES = {
     "seq2seq": ["AdditiveAttention", "MultiplicativeAttention", "Seq2Seq"],
     "tokenization": ["Tokenizer"],
+    "training": ["WarmupSchedule", "average_checkpoints", "train"],
+    "corpora": ["dates"],
     "plotting": ["attention_heatmap", "attention_heads", "positional_encoding_heatmap"],
 }
 TABLE_3 = (

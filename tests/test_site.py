@@ -132,6 +132,18 @@ def _has_anchor(path, anchor, seen={}):  # noqa: B006  한 번 읽은 쪽은 기
     return f'id="{anchor}"' in seen[path] or f'name="{anchor}"' in seen[path]
 
 
+def test_the_map_of_the_model_and_its_table_name_the_same_lectures(visit):
+    page = visit("lectures/overview.html")
+    drawn, listed = (
+        page.locator(where).evaluate_all(
+            "links => links.map(l => (l.href.baseVal ?? l.getAttribute('href'))"
+            ".split('#')[0])"
+        )
+        for where in ("#overview-map svg a", "#overview-map table a.reference")
+    )
+    assert len(drawn) > 20 and set(drawn) == set(listed)
+
+
 def test_hangul_is_drawn_with_the_font_of_the_site(visit):
     page = visit("index.html")
     loaded = page.evaluate(

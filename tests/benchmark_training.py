@@ -1,0 +1,469 @@
+"""``python tests/benchmark_training.py``: 학습의 한 걸음을 설계마다 잽니다.
+
+결과를 ``docs/lectures/scaling_results.json``에 적습니다. 「크게 학습하기」는 그것을
+읽을 뿐, 쪽에서는 아무것도 재지 않습니다. 한 걸음은 순방향, 진짜 토큰의 크로스 엔트로피,
+역방향, Adam입니다. 같은 토큰 번호와 같은 크기의 모델로 잽니다.
+
+설계마다 프로세스를 따로 두어 가장 많이 쓴 메모리를 재고, 바퀴마다 돌아가며 한 설계씩
+걷게 합니다. 가장 짧은 시간을 남깁니다. 끼어든 다른 일은 시간을 늘리기만 하므로 최솟값이
+가장 덜 흔들립니다. 바쁜 기계에서는 그 프로세스가 쓴 CPU 시간이 더 믿을 만합니다.
+
+- ``ours``: `Transformer`. 길이를 고정한 그래프와, `train`이 도는 걸음 (``loop``).
+  ``--xla``를 주면 XLA로도 잽니다.
+- ``keras_hub``: `keras_hub.layers`의 인코더와 디코더를 쌓고 임베딩을 공유한 모델.
+- ``tutorial``: TensorFlow 튜토리얼의 설계. 헤드마다 모델만큼 넓고 (``key_dim`` =
+  ``d_model``) 임베딩을 공유하지 않습니다.
+- ``torch``: `torch.nn.Transformer`를 즉시 실행하고 임베딩을 공유한 모델.
+- ``matmul``: float32 행렬 곱. 이 기계에서 낼 수 있는 가장 높은 빠르기로 봅니다.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+RESULT = Path(__file__).resolve().parents[1] / "docs/lectures/scaling_results.json"
+LAYERS, D_MODEL, HEADS, D_FF, VOCABULARY = 4, 128, 8, 512, 8000
+BATCH, LENGTH, DROPOUT = 64, 32, 0.1
+PEAK_SIZE = 2048
+WAYS = [
+    ("matmul", "graph"),
+    ("ours", "graph"),
+    ("keras_hub", "graph"),
+    ("tutorial", "graph"),
+    ("torch", "eager"),
+    ("ours", "loop"),
+]
+XLA = [("ours", "xla"), ("keras_hub", "xla")]
+
+
+def flops():
+    """한 걸음의 행렬 곱. 역방향은 순방향의 두 배이므로 순방향의 세 배입니다."""
+    attention_maps = 4 * D_MODEL**2
+    feed_forward = 2 * D_MODEL * D_FF
+    weights = LAYERS * (3 * attention_maps + 2 * feed_forward) + D_MODEL * VOCABULARY
+    scores = LAYERS * 3 * 2 * LENGTH * D_MODEL  # 점수와, 값을 섞는 일
+    return 3 * 2 * (weights + scores) * BATCH * LENGTH
+
+
+def token_ids():
+    rng = np.random.default_rng(0)
+    ids = rng.integers(3, VOCABULARY, size=(2, BATCH, LENGTH + 1)).astype(np.int32)
+    return ids[0, :, :LENGTH], ids[1, :, :-1], ids[1, :, 1:]
+
+
+# ---------------------------------------------------------------- 설계
+
+
+def ours():
+    from transformer_notes.transformer import Transformer, TransformerConfig
+
+    sizes = {"d_model": D_MODEL, "num_heads": HEADS, "d_ff": D_FF}
+    config = TransformerConfig(VOCABULARY, num_layers=LAYERS, dropout=DROPOUT, **sizes)
+    model = Transformer(config)
+    model.build()
+    return model
+
+
+def keras_hub():
+    import keras
+    import keras_hub
+
+    from transformer_notes.positional_encoding import sinusoidal_encoding
+
+    class Hub(keras.Model):
+        def __init__(self):
+            super().__init__()
+            layers = keras_hub.layers
+            self.embedding = layers.ReversibleEmbedding(VOCABULARY, D_MODEL)
+            self.drops = [keras.layers.Dropout(DROPOUT) for _ in range(2)]
+            sizes = {"intermediate_dim": D_FF, "num_heads": HEADS, "dropout": DROPOUT}
+            kinds = layers.TransformerEncoder, layers.TransformerDecoder
+            self.encoder, self.decoder = (
+                [kind(**sizes) for _ in range(LAYERS)] for kind in kinds
+            )
+            self.table = sinusoidal_encoding(LENGTH, D_MODEL)
+
+        def call(self, inputs, training=None):
+            source_ids, target_ids = inputs
+            source_mask, target_mask = source_ids != 0, target_ids != 0
+            x, y = (
+                drop(self.embedding(ids) * D_MODEL**0.5 + self.table, training=training)
+                for drop, ids in zip(self.drops, inputs)
+            )
+            for layer in self.encoder:
+                x = layer(x, padding_mask=source_mask, training=training)
+            for layer in self.decoder:
+                y = layer(
+                    y,
+                    x,
+                    decoder_padding_mask=target_mask,
+                    encoder_padding_mask=source_mask,
+                    training=training,
+                )
+            return self.embedding(y, reverse=True)
+
+    return Hub()
+
+
+def tutorial():
+    import keras
+    import tensorflow as tf
+
+    from transformer_notes.positional_encoding import sinusoidal_encoding
+
+    layers = keras.layers
+
+    class Block(layers.Layer):
+        """어텐션 하나나 둘, 그다음 피드포워드."""
+
+        supports_masking = True
+
+        def __init__(self, cross):
+            super().__init__()
+            self.attentions = [
+                layers.MultiHeadAttention(HEADS, key_dim=D_MODEL, dropout=DROPOUT)
+                for _ in range(1 + cross)
+            ]
+            self.feed_forward = keras.Sequential(
+                [
+                    layers.Dense(D_FF, activation="relu"),
+                    layers.Dense(D_MODEL),
+                    layers.Dropout(DROPOUT),
+                ]
+            )
+            self.norms = [layers.LayerNormalization() for _ in range(2 + cross)]
+
+        def call(self, x, memory=None, training=None):
+            cross = memory is not None
+            places = [x, memory] if cross else [x]
+            for attend, norm, place in zip(self.attentions, self.norms, places):
+                seen = x if place is not memory else memory
+                causal = cross and place is not memory
+                x = norm(
+                    x
+                    + attend(
+                        query=x,
+                        value=seen,
+                        key=seen,
+                        use_causal_mask=causal,
+                        training=training,
+                    )
+                )
+            return self.norms[-1](x + self.feed_forward(x, training=training))
+
+    class Tutorial(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.embeddings = [
+                layers.Embedding(VOCABULARY, D_MODEL, mask_zero=True) for _ in range(2)
+            ]
+            self.drops = [layers.Dropout(DROPOUT) for _ in range(2)]
+            self.encoder = [Block(cross=False) for _ in range(LAYERS)]
+            self.decoder = [Block(cross=True) for _ in range(LAYERS)]
+            self.final = layers.Dense(VOCABULARY)
+            self.table = sinusoidal_encoding(2048, D_MODEL)[tf.newaxis, :LENGTH]
+
+        def call(self, inputs, training=None):
+            x, y = (
+                drop(embed(ids) * D_MODEL**0.5 + self.table, training=training)
+                for drop, embed, ids in zip(self.drops, self.embeddings, inputs)
+            )
+            for block in self.encoder:
+                x = block(x, training=training)
+            for block in self.decoder:
+                y = block(y, memory=x, training=training)
+            return self.final(y)
+
+    return Tutorial()
+
+
+# ---------------------------------------------------------------- 한 걸음
+
+
+def keras_step(design, mode):
+    """파라미터의 수와, 한 걸음 걷고 손실을 내는 함수입니다."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import keras
+    import tensorflow as tf
+
+    from transformer_notes import training
+
+    tf.config.threading.set_intra_op_parallelism_threads(cores())
+    keras.utils.set_random_seed(0)
+    *inputs, labels = map(tf.constant, token_ids())
+    model = {"ours": ours, "keras_hub": keras_hub, "tutorial": tutorial}[design]()
+    model(inputs)
+    optimizer = keras.optimizers.Adam(1e-4, beta_2=0.98, epsilon=1e-9)
+    optimizer.build(model.trainable_variables)
+
+    if mode == "loop":  # `train`이 부르는 함수. 길이가 달라도 그래프는 하나입니다
+        strategy = tf.distribute.get_strategy()
+        update = training._update_step(strategy, model, optimizer, 0.0, pad_id=0)
+        batch = (tuple(inputs), labels)
+        return model.count_params(), lambda: float(update(batch)[0])
+
+    @tf.function(jit_compile=mode == "xla")
+    def step(inputs, labels):
+        with tf.GradientTape() as tape:
+            logits = model(inputs, training=True)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+            real = tf.cast(labels != 0, losses.dtype)
+            loss = tf.reduce_sum(losses * real) / tf.reduce_sum(real)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply(gradients, model.trainable_variables)
+        return loss
+
+    return model.count_params(), lambda: float(step(inputs, labels))
+
+
+def torch_step():
+    import torch
+
+    torch.set_num_threads(cores())
+    torch.manual_seed(0)
+    source_ids, target_ids, labels = (
+        torch.from_numpy(ids.astype(np.int64)) for ids in token_ids()
+    )
+    embedding = torch.nn.Embedding(VOCABULARY, D_MODEL)
+    model = torch.nn.Transformer(
+        D_MODEL, HEADS, LAYERS, LAYERS, D_FF, DROPOUT, batch_first=True
+    )
+    dropout = torch.nn.Dropout(DROPOUT)
+    position = np.arange(LENGTH)[:, None] / 1e4 ** (np.arange(0, D_MODEL, 2) / D_MODEL)
+    table = np.stack([np.sin(position), np.cos(position)], -1).reshape(LENGTH, D_MODEL)
+    table = torch.from_numpy(table.astype(np.float32))
+    causal = model.generate_square_subsequent_mask(LENGTH, dtype=torch.bool)
+    parameters = [*embedding.parameters(), *model.parameters()]
+    optimizer = torch.optim.Adam(parameters, 1e-4, betas=(0.9, 0.98), eps=1e-9)
+    model.train()
+
+    def step():
+        x, y = (
+            dropout(embedding(ids) * D_MODEL**0.5 + table)
+            for ids in (source_ids, target_ids)
+        )
+        hidden = source_ids == 0
+        y = model(
+            x,
+            y,
+            tgt_mask=causal,
+            src_key_padding_mask=hidden,
+            memory_key_padding_mask=hidden,
+            tgt_key_padding_mask=target_ids == 0,
+            tgt_is_causal=True,
+        )
+        logits = y @ embedding.weight.T
+        loss = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1), labels.flatten(), ignore_index=0
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return sum(p.numel() for p in parameters), step
+
+
+def matmul_step():
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(cores())
+    matrix = tf.random.stateless_normal((PEAK_SIZE, PEAK_SIZE), seed=(0, 0))
+    step = tf.function(lambda: tf.reduce_sum(tf.matmul(matrix, matrix)))
+    return 0, lambda: float(step())
+
+
+def walk(design, mode):
+    """자식 프로세스: 표준 입력의 수만큼 걷고, 걸음마다의 시간을 알립니다."""
+    if design == "matmul":
+        parameters, step = matmul_step()
+    elif design == "torch":
+        parameters, step = torch_step()
+    else:
+        parameters, step = keras_step(design, mode)
+    base = memory()
+    losses = [step() for _ in range(3)]
+    print(json.dumps({"parameters": parameters, "base_mib": base}), flush=True)
+    for line in sys.stdin:
+        times = []
+        for _ in range(int(line)):
+            wall, processor = time.perf_counter(), time.process_time()
+            losses.append(step())
+            now = time.perf_counter(), time.process_time()
+            times.append((now[0] - wall, now[1] - processor))
+        print(json.dumps({"times": times, "loss": losses[-1]}), flush=True)
+    end = {"peak_mib": memory(), "first": losses[0], "last": losses[-1]}
+    print(json.dumps(end), flush=True)
+
+
+def memory():
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+# ---------------------------------------------------------------- 재기
+
+
+class Walker:
+    def __init__(self, design, mode):
+        self.name = f"{design} {mode}"
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--walk", design, mode],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
+            text=True,
+        )
+        self.wall, self.processor = [], []
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.name}: 프로세스가 끝났습니다.")
+        return json.loads(line)
+
+    def walk(self, steps):
+        self.process.stdin.write(f"{steps}\n")
+        self.process.stdin.flush()
+        for wall, processor in self.read()["times"]:
+            self.wall.append(wall)
+            self.processor.append(processor)
+
+    def end(self):
+        self.process.stdin.close()
+        result = self.read()
+        self.process.wait()
+        return result
+
+
+def measure(ways, rounds, steps):
+    walkers, facts = [], {}
+    try:
+        for way in ways:  # 하나씩 만들어야 서로 느려지지 않습니다
+            walkers.append(Walker(*way))
+            facts[walkers[-1].name] = walkers[-1].read()
+            print(f"{walkers[-1].name:16} 준비", file=sys.stderr)
+        for _ in range(rounds):
+            for walker in walkers:
+                walker.walk(steps)
+        for walker in walkers:
+            facts[walker.name] |= walker.end() | {
+                "seconds": round(min(walker.wall), 5),
+                "median_seconds": round(float(np.median(walker.wall)), 5),
+                "cpu_seconds": round(min(walker.processor), 5),
+            }
+    finally:
+        for walker in walkers:
+            walker.process.kill()
+            walker.process.wait()
+    return facts
+
+
+def ratios(facts):
+    """우리 그래프의 걸음에 견준 시간과, 행렬 곱의 빠르기에 견준 비율입니다."""
+    peak = 2 * PEAK_SIZE**3
+    table = {}
+    for clock in ("seconds", "cpu_seconds"):
+        ours_time = facts["ours graph"][clock]
+        top = peak / facts["matmul graph"][clock]
+        for name, fact in facts.items():
+            if name == "matmul graph":
+                continue
+            row = table.setdefault(name, {})
+            row[f"{clock}_over_ours"] = round(fact[clock] / ours_time, 2)
+            if "tutorial" not in name:  # 튜토리얼의 설계는 하는 일이 다릅니다
+                row[f"{clock}_of_peak"] = round(flops() / fact[clock] / top, 3)
+    return table
+
+
+def sentence_lengths(count=2000):
+    """이 책의 첫 문장들의 글자 수. 배치를 묶는 쪽에서 진짜 길이로 씁니다."""
+    lengths = []
+    for page in sorted(RESULT.parent.glob("*.md")):
+        text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
+        lengths += map(len, re.findall(r"[가-힣][^.\n|]*니다(?=\.)", text))
+    return " ".join(map(str, lengths[:count]))
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def processor():
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
+    return names[0] if names else platform.machine()
+
+
+def versions():
+    found = {"python": platform.python_version()}
+    for name in ("tensorflow", "keras", "keras-hub", "torch", "numpy"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "없음"
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--xla", action="store_true", help="XLA로도 잽니다")
+    parser.add_argument("--only", nargs="*", help="'ours graph'처럼 고른 것만")
+    parser.add_argument("--walk", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.walk:
+        walk(*options.walk)
+        return
+    ways = WAYS + XLA * options.xla
+    ways = [w for w in ways if not options.only or " ".join(w) in options.only]
+    load = [round(os.getloadavg()[0], 1)]
+    facts = measure(ways, options.rounds, options.steps)
+    load.append(round(os.getloadavg()[0], 1))
+    for name, fact in facts.items():
+        print(f"{name:16}", fact)
+    if options.only:
+        return
+    result = {
+        "command": "python tests/benchmark_training.py"
+        f" --rounds {options.rounds} --steps {options.steps}" + " --xla" * options.xla,
+        "machine": {"processor": processor(), "cores": cores()},
+        "versions": versions(),
+        "load_average": load,
+        "rounds": options.rounds,
+        "steps_a_round": options.steps,
+        "model": {
+            "num_layers": LAYERS,
+            "d_model": D_MODEL,
+            "num_heads": HEADS,
+            "d_ff": D_FF,
+            "vocab_size": VOCABULARY,
+            "dropout": DROPOUT,
+            "batch": BATCH,
+            "length": LENGTH,
+        },
+        "flops_a_step": flops(),
+        "matmul_flops": 2 * PEAK_SIZE**3,
+        "ways": facts,
+        "ratios": ratios(facts),
+        "sentence_lengths": sentence_lengths(),
+    }
+    text = json.dumps(result, ensure_ascii=False, indent=2)
+    RESULT.write_text(text + "\n", encoding="utf-8")
+    for name, row in result["ratios"].items():
+        print(f"{name:16}", row)
+
+
+if __name__ == "__main__":
+    main()

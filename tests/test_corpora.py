@@ -1,0 +1,359 @@
+"""말뭉치가 지키는 약속."""
+
+import datetime
+import os
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import benchmark_dates
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_notes import corpora
+from transformer_notes.corpora import DATE_FORMS, FIRST_YEAR, LAST_YEAR
+
+ROOT = Path(__file__).resolve().parents[1]
+STALE = "결과가 낡았습니다. python tests/benchmark_dates.py를 실행해 주세요."
+promise = settings(deadline=None, max_examples=25)
+
+every_day = st.dates(datetime.date(1950, 1, 1), datetime.date(2049, 12, 31))
+every_form = st.sampled_from(DATE_FORMS)
+seeds = st.integers(0, 2**40)
+
+ALL_DAYS = [
+    datetime.date(1950, 1, 1) + datetime.timedelta(days=n)
+    for n in range((datetime.date(2050, 1, 1) - datetime.date(1950, 1, 1)).days)
+]
+
+
+KNOWN = [
+    ("이천삼십사년유월십일일", "2034-06-11"),
+    ("25년10월18일 토요일", "2025-10-18"),
+    ("천구백구십이년일월이십이일 수요일", "1992-01-22"),
+]
+KNOWN_DAYS = ["1950-02-05", "1950-02-10", "1950-02-22"]
+
+
+# --- 만드는 쪽의 코드를 쓰지 않는 해석기 ---------------------------------------------
+
+NAMED_MONTHS = "일월 이월 삼월 사월 오월 유월 칠월 팔월 구월 시월 십일월 십이월".split()
+SHAPES = {
+    "units": r"(\d{4})년 ?(\d{1,2})월 ?(\d{1,2})일",
+    "hangul": r"([가-힣]+?년) ?([가-힣]+?월) ?([가-힣]+일)",
+    "dots": r"(\d{4})\. ?(\d{1,2})\. ?(\d{1,2})\.?",
+    "slashes": r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})",
+    "compact": r"(\d{4}|\d{2})(\d{2})(\d{2})",
+    "short": r"'?(\d{2})(?:년 ?|\. ?|/)(\d{1,2})(?:월 ?|\. ?|/)(\d{1,2})일?",
+    "trailing": r"(\d{1,2})월 ?(\d{1,2})일(?:, ?| )(\d{4})년?",
+}
+
+
+def read_hangul_number(text):
+    """왼쪽부터 읽어 단위를 만나면 더합니다."""
+    total, waiting = 0, 0
+    for character in text:
+        if character in "십백천":
+            total += (waiting or 1) * 10 ** (1 + "십백천".index(character))
+            waiting = 0
+        else:
+            waiting = 1 + "일이삼사오육칠팔구".index(character)
+    return total + waiting
+
+
+def parse(text, form):
+    """표현을 `(날, 적힌 요일이나 None)`으로 읽습니다. 꼴에 맞지 않으면 실패합니다."""
+    match = re.search(r"[ (]*([월화수목금토일])(?:요일\)?|\))", text)
+    weekday = None
+    if match:
+        weekday = match[1]
+        text = text[: match.start()] + text[match.end() :]
+    found = re.fullmatch(SHAPES[form], text)
+    assert found, (text, form)
+    if form == "hangul":
+        year = read_hangul_number(found[1][:-1])
+        month = NAMED_MONTHS.index(found[2]) + 1
+        dom = read_hangul_number(found[3][:-1])
+    elif form == "trailing":
+        month, dom, year = map(int, found.groups())
+    else:
+        year, month, dom = map(int, found.groups())
+    if year < 100:
+        year += 1900 if year >= 50 else 2000
+    return datetime.date(year, month, dom), weekday
+
+
+# --- 답은 언제나 옳습니다 -----------------------------------------------------------
+
+
+@promise
+@given(every_day, every_form, seeds)
+def test_every_expression_parses_back_to_its_answer(day, form, seed):
+    for text, iso in corpora.dates(10, seed, [day], [form]):
+        parsed, weekday = parse(text, form)
+        assert parsed == day
+        assert iso == f"{day.year:04}-{day.month:02}-{day.day:02}"
+        if weekday:
+            assert weekday == "월화수목금토일"[day.weekday()]
+
+
+@pytest.mark.parametrize("form", DATE_FORMS)
+def test_a_thousand_expressions_of_each_form_parse_back(form):
+    for text, iso in corpora.dates(1000, 5, forms=[form]):
+        assert parse(text, form)[0].isoformat() == iso
+
+
+def test_no_expression_has_two_answers():
+    answers = {}
+    for text, iso in corpora.dates(20_000, 1) + corpora.dates(20_000, 2):
+        assert answers.setdefault(text, iso) == iso
+
+
+def test_every_month_and_every_day_of_the_month_is_read_as_koreans_read_it():
+    days = (
+        "일 이 삼 사 오 육 칠 팔 구 십 "
+        "십일 십이 십삼 십사 십오 십육 십칠 십팔 십구 이십 "
+        "이십일 이십이 이십삼 이십사 이십오 이십육 이십칠 이십팔 이십구 삼십 삼십일"
+    ).split()
+    for month, month_name in enumerate(NAMED_MONTHS, start=1):
+        for dom, name in enumerate(days, start=1):
+            if month == 2 and dom > 29 or month in (4, 6, 9, 11) and dom > 30:
+                continue
+            day = datetime.date(2000, month, dom)
+            ((text, _),) = corpora.dates(1, 0, [day], ["hangul"])
+            expected = f"이천년{month_name}{name}일"
+            assert text.replace(" ", "").startswith(expected), text
+
+
+@pytest.mark.parametrize(
+    "year, name",
+    [
+        (1950, "천구백오십년"),
+        (1999, "천구백구십구년"),
+        (2000, "이천년"),
+        (2001, "이천일년"),
+        (2010, "이천십년"),
+        (2011, "이천십일년"),
+        (2026, "이천이십육년"),
+        (2049, "이천사십구년"),
+    ],
+)
+def test_years_are_read_as_koreans_read_them(year, name):
+    day = datetime.date(year, 11, 21)
+    for text, _ in corpora.dates(5, 0, [day], ["hangul"]):
+        assert text.startswith(name)
+
+
+def test_june_and_october_lose_their_final_consonant():
+    texts = [text for text, _ in corpora.dates(5000, 0, forms=["hangul"])]
+    assert not any("육월" in text or re.search("(?<!년)십월", text) for text in texts)
+    assert any("유월" in text for text in texts)
+    assert any("시월" in text for text in texts)
+
+
+@promise
+@given(st.integers(1, 9999))
+def test_every_number_is_read_back(number):
+    assert read_hangul_number(corpora._sino_korean(number)) == number
+
+
+def test_two_digit_years_name_each_year_of_the_range_once():
+    assert LAST_YEAR - FIRST_YEAR == 99
+    years = range(FIRST_YEAR, LAST_YEAR + 1)
+    assert sorted(year % 100 for year in years) == list(range(100))
+    for year in (1950, 1999, 2000, 2049):
+        day = datetime.date(year, 1, 2)
+        for text, iso in corpora.dates(5, 0, [day], ["short"]):
+            assert text.removeprefix("'")[:2] == f"{year % 100:02}"
+            assert iso[:4] == str(year)
+
+
+# --- 사람이 쓰는 여러 꼴 ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "form, expected",
+    [
+        ("units", "2026년 11월 21일 토요일"),
+        ("hangul", "이천이십육년 십일월 이십일일"),
+        ("hangul", "이천이십육년십일월이십일일"),
+        ("dots", "2026. 11. 21. (토)"),
+        ("slashes", "2026-11-21"),
+        ("compact", "261121"),
+        ("short", "26. 11. 21(토)"),
+        ("short", "'26년 11월 21일"),
+        ("trailing", "11월 21일, 2026"),
+    ],
+)
+def test_the_promised_expressions_are_written(form, expected):
+    written = corpora.dates(1000, 0, [datetime.date(2026, 11, 21)], [form])
+    assert expected in {text for text, _ in written}
+
+
+def test_single_digits_come_with_and_without_a_zero():
+    written = {t for t, _ in corpora.dates(99, 0, [datetime.date(2026, 6, 3)])}
+    assert any("6월 3일" in text for text in written)
+    assert any("06월 03일" in text for text in written)
+
+
+def test_forms_are_drawn_evenly():
+    count = 7000
+    expressions = corpora.dates(count, 0)
+    found = Counter(
+        next(form for form in DATE_FORMS if _fits(text, form))
+        for text, _ in expressions
+    )
+    for form in DATE_FORMS:
+        assert abs(found[form] - count / len(DATE_FORMS)) < 150
+
+
+def _fits(text, form):
+    try:
+        parse(text, form)
+    except (AssertionError, ValueError):
+        return False
+    return True
+
+
+def test_every_expression_is_composed_hangul_without_stray_spaces():
+    for text, _ in corpora.dates(2000, 0):
+        assert text == unicodedata.normalize("NFC", text).strip()
+        assert "  " not in text
+
+
+# --- 떼어 두기 ----------------------------------------------------------------------
+
+
+@promise
+@given(st.floats(0.001, 0.999), seeds)
+def test_the_split_is_a_partition_of_all_days(fraction, seed):
+    training, held_out = corpora.split_days(fraction, seed)
+    assert sorted(training + held_out) == ALL_DAYS
+    assert len(held_out) == int(len(ALL_DAYS) * fraction)
+    assert training == sorted(training) and held_out == sorted(held_out)
+
+
+def test_no_held_out_day_appears_in_training_in_any_form():
+    training, held_out = corpora.split_days()
+    forbidden = {day.isoformat() for day in held_out}
+    assert not any(iso in forbidden for _, iso in corpora.dates(20_000, 0, training))
+    for form in DATE_FORMS:
+        for text, iso in corpora.dates(500, 0, training, [form]):
+            assert parse(text, form)[0].isoformat() == iso not in forbidden
+        assert all(
+            iso in forbidden for _, iso in corpora.dates(99, 0, held_out, [form])
+        )
+
+
+def test_another_seed_holds_out_other_days():
+    assert corpora.split_days(seed=0) != corpora.split_days(seed=1)
+
+
+# --- 언제나 같습니다 ----------------------------------------------------------------
+
+
+def test_the_same_seed_writes_the_same_expressions_everywhere():
+    """값을 적어 둡니다. 다른 기계, 다른 파이썬에서도 같아야 합니다."""
+    assert corpora.dates(3, 0) == KNOWN
+    assert [str(day) for day in corpora.split_days()[1][:3]] == KNOWN_DAYS
+
+
+@promise
+@given(seeds, st.integers(1, 50))
+def test_a_longer_run_of_days_keeps_its_answers(seed, count):
+    answers = [iso for _, iso in corpora.dates(count + 10, seed)]
+    assert [iso for _, iso in corpora.dates(count, seed)] == answers[:count]
+
+
+def test_seeds_do_not_touch_the_global_generator():
+    random.seed(1)
+    expected = random.random()
+    random.seed(1)
+    corpora.dates(10, 0), corpora.split_days()
+    assert random.random() == expected
+    assert corpora.dates(10, 0) != corpora.dates(10, 1)
+
+
+def test_another_process_with_another_hash_seed_writes_the_same():
+    code = "from transformer_notes import corpora as c; print(hash('가'), c.dates(9))"
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(ROOT)}
+    finished = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        env=environment | {"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"},
+        encoding="utf-8",
+        check=True,
+    )
+    assert finished.stdout.partition(" ")[2].strip() == str(corpora.dates(9))
+
+
+# --- 잘못 부르면 무엇을 고칠지 말합니다 ---------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: corpora.dates(0), ValueError, "count에는 1 이상의 정수"),
+        (lambda: corpora.dates(1.5), TypeError, "count에는 1 이상의 정수"),
+        (lambda: corpora.dates(1, -1), ValueError, "seed에는 0 이상의 정수"),
+        (lambda: corpora.dates(1, "0"), TypeError, "seed에는 0 이상의 정수"),
+        (lambda: corpora.dates(1, days=[]), ValueError, "날이 하루라도"),
+        (lambda: corpora.dates(1, days=["2026-11-21"]), TypeError, "0번째의 str"),
+        (
+            lambda: corpora.dates(1, days=[datetime.datetime(2026, 11, 21)]),
+            TypeError,
+            "0번째의 datetime",
+        ),
+        (
+            lambda: corpora.dates(1, days=[datetime.date(1949, 12, 31)]),
+            ValueError,
+            "0번째의 1949-12-31",
+        ),
+        (
+            lambda: corpora.dates(1, days=[ALL_DAYS[0], datetime.date(2050, 1, 1)]),
+            ValueError,
+            "1번째의 2050-01-01",
+        ),
+        (lambda: corpora.dates(1, forms="hangul"), TypeError, r"\['hangul'\]처럼"),
+        (lambda: corpora.dates(1, forms=["로마자"]), ValueError, "받은 것: '로마자'"),
+        (lambda: corpora.dates(1, forms=[]), ValueError, "받은 것: 빈 열"),
+        (lambda: corpora.split_days(1), ValueError, "fraction에는 0 이상 1 미만"),
+        (lambda: corpora.split_days("0.1"), TypeError, "fraction에는 0 이상 1 미만"),
+        (lambda: corpora.split_days(0), ValueError, "하루라도 떼어 둘"),
+        (lambda: corpora.split_days(seed=-1), ValueError, "seed에는 0 이상의 정수"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_words(call, error, message):
+    with pytest.raises(error, match=message) as caught:
+        call()
+    assert "받은 것" in str(caught.value)
+
+
+# --- 저장해 둔 결과는 지금의 계산에서 나왔습니다 -------------------------------------
+
+
+def test_the_stored_results_come_from_this_corpus_and_these_settings():
+    stored = benchmark_dates.load()
+    assert stored["recipe"] == benchmark_dates.RECIPE, STALE
+    assert stored["corpus"] == benchmark_dates.corpus_digest(), STALE
+
+
+@pytest.mark.parametrize("name", benchmark_dates.VARIANTS)
+def test_the_stored_results_come_from_this_model(name):
+    """글이 아니라 계산을 견줍니다. 처음 세 손실이 같으면 같은 모델입니다."""
+    stored = benchmark_dates.load()["variants"].get(name)
+    assert stored and stored["runs"], STALE
+    losses = benchmark_dates.first_losses(name)
+    assert benchmark_dates.same(losses, stored["first_losses"]), STALE
+
+
+def test_a_changed_computation_makes_the_results_stale(monkeypatch):
+    losses = benchmark_dates.first_losses("base")
+    assert not benchmark_dates.same(losses, benchmark_dates.first_losses("unscaled"))
+    monkeypatch.setitem(benchmark_dates.RECIPE, "d_ff", 128)
+    assert not benchmark_dates.same(losses, benchmark_dates.first_losses("base"))

@@ -1,0 +1,226 @@
+"""책의 실습이 배우는 말뭉치: 사람이 쓰는 날짜 표현과 그 답.
+
+말뭉치마다 만드는 함수가 하나 있습니다. 같은 `seed`이면 어느 기계에서나 같은 것을
+만듭니다. 그래서 난수는 `random.Random.random()`에서만 뽑습니다. 파이썬이 판이 바뀌어도
+같은 수열을 약속하는 것은 그것뿐입니다.
+"""
+
+import datetime
+import random
+
+from transformer_notes import _checks
+
+# ---------------------------------------------------------------- 날짜
+
+#: 날짜의 범위. 꼭 백 년이어서 두 자리 해가 가리키는 해는 하나뿐입니다.
+FIRST_YEAR, LAST_YEAR = 1950, 2049
+
+#: 날짜를 쓰는 꼴. 요일, 띄어쓰기, 앞에 붙는 0은 꼴마다 있기도 하고 없기도 합니다.
+DATE_FORMS = ("units", "hangul", "dots", "slashes", "compact", "short", "trailing")
+
+_DIGITS = "영일이삼사오육칠팔구"
+_WEEKDAYS = "월화수목금토일"
+
+
+def dates(count, seed=0, days=None, forms=DATE_FORMS):
+    """날짜 표현과 그 ISO 8601 표기의 짝을 만듭니다.
+
+    날을 먼저 고르고 그날을 글로 적습니다. 답은 날에서 바로 나오므로 틀릴 수 없습니다.
+    두 자리 해는 50부터 99까지가 1900년대, 00부터 49까지가 2000년대입니다.
+
+    ========  ==============================================
+    꼴        2026년 11월 21일이라면
+    ========  ==============================================
+    units     2026년 11월 21일 토요일
+    hangul    이천이십육년 십일월 이십일일
+    dots      2026. 11. 21. (토)
+    slashes   2026/11/21, 2026-11-21
+    compact   20261121, 261121
+    short     26. 11. 21(토), '26년 11월 21일
+    trailing  11월 21일(토), 2026
+    ========  ==============================================
+
+    Args:
+        count: 짝의 수, 1 이상의 정수.
+        seed: 씨앗, 0 이상의 정수.
+        days: 고를 날, `datetime.date`의 열. None이면 범위의 모든 날입니다.
+        forms: 쓸 꼴, `DATE_FORMS`에 있는 이름의 열. 고르게 나옵니다.
+
+    Returns:
+        `(글, 답)`의 목록.
+
+    Raises:
+        TypeError: 정수가 아닌 수, 날짜가 아닌 날, 이름의 열이 아닌 `forms`.
+        ValueError: 1보다 작은 `count`, 음수 `seed`, 빈 `days`나 `forms`, 범위를 벗어난
+            날, 모르는 꼴.
+
+    Examples:
+        >>> day = datetime.date(2026, 10, 6)
+        >>> dates(1, seed=3, days=[day], forms=["hangul"])
+        [('이천이십육년 시월 육일 화요일', '2026-10-06')]
+    """
+    count = _checks.positive_int("count", count)
+    rng = random.Random(_checks.integer("seed", seed, minimum=0))
+    days = _all_days() if days is None else _check_days(days)
+    writers = [_WRITERS[form] for form in _check_forms(forms)]
+    chosen = [_pick(rng, days) for _ in range(count)]
+    return [(_pick(rng, writers)(day, rng), day.isoformat()) for day in chosen]
+
+
+def split_days(fraction=0.1, seed=0):
+    """범위의 모든 날을 학습할 날과 떼어 둘 날로 나눕니다.
+
+    글이 아니라 **날**을 나눕니다. 떼어 둔 날은 어떤 꼴로도 학습에 나오지 않습니다.
+
+    Args:
+        fraction: 떼어 둘 비율, 0보다 크고 1보다 작은 수.
+        seed: 씨앗, 0 이상의 정수.
+
+    Returns:
+        `(학습할 날, 떼어 둘 날)`. 저마다 `datetime.date`의 목록이고 날짜의 차례입니다.
+
+    Raises:
+        TypeError: 수가 아닌 `fraction`, 정수가 아닌 `seed`.
+        ValueError: 범위를 벗어난 `fraction`, 음수 `seed`.
+
+    Examples:
+        >>> training, held_out = split_days()
+        >>> len(training), len(held_out), set(training) & set(held_out)
+        (32873, 3652, set())
+    """
+    days, fraction = _all_days(), _checks.rate("fraction", fraction)
+    count = int(len(days) * fraction)
+    if not count:
+        raise ValueError(
+            f"fraction에는 하루라도 떼어 둘 비율, 곧 {1 / len(days):.1g} 이상이 "
+            f"필요합니다. 받은 것: {fraction}."
+        )
+    rng = random.Random(_checks.integer("seed", seed, minimum=0))
+    shuffled = sorted(days, key=lambda day: rng.random())
+    return sorted(shuffled[count:]), sorted(shuffled[:count])
+
+
+def _units(day, rng):
+    year, month, dom = day.year, *_month_and_day(day, rng)
+    gap = _gap(rng)
+    return f"{year}년{gap}{month}월{gap}{dom}일" + _weekday(day, rng)
+
+
+def _hangul(day, rng):
+    # 6월과 10월은 받침을 뺍니다: 유월, 시월.
+    month = {6: "유", 10: "시"}.get(day.month) or _sino_korean(day.month)
+    year, dom, gap = _sino_korean(day.year), _sino_korean(day.day), _gap(rng)
+    return f"{year}년{gap}{month}월{gap}{dom}일" + _weekday(day, rng)
+
+
+def _dots(day, rng):
+    parts = f"{day.year}", *_month_and_day(day, rng)
+    end = _pick(rng, ("", "."))
+    return f".{_gap(rng)}".join(parts) + end + _weekday(day, rng)
+
+
+def _slashes(day, rng):
+    return _pick(rng, "/-").join((f"{day.year}", *_month_and_day(day, rng)))
+
+
+def _compact(day, rng):
+    return _pick(rng, (f"{day:%Y%m%d}", f"{day:%y%m%d}"))
+
+
+def _short(day, rng):
+    year = _pick(rng, ("", "'")) + f"{day:%y}"  # 05년처럼 언제나 두 자리입니다
+    month, dom = _month_and_day(day, rng)
+    gap = _gap(rng)
+    mark, *units = _pick(rng, ("...", "///", "년월일"))
+    if units == ["월", "일"]:
+        text = f"{year}년{gap}{month}월{gap}{dom}일"
+    else:
+        text = f"{mark}{gap if mark == '.' else ''}".join((year, month, dom))
+    return text + _weekday(day, rng)
+
+
+def _trailing(day, rng):
+    month, dom = _month_and_day(day, rng)
+    year = f"{day.year}" + _pick(rng, ("", "년"))
+    comma = _pick(rng, (", ", ",", " "))
+    return f"{month}월{_gap(rng)}{dom}일{_weekday(day, rng)}{comma}{year}"
+
+
+_WRITERS = dict(
+    zip(DATE_FORMS, (_units, _hangul, _dots, _slashes, _compact, _short, _trailing))
+)
+
+
+def _pick(rng, options):
+    return options[int(rng.random() * len(options))]
+
+
+def _gap(rng):
+    return _pick(rng, (" ", ""))
+
+
+def _month_and_day(day, rng):
+    """한 자리 수 앞에 0을 붙이거나 붙이지 않습니다. 달과 날에 같은 쪽을 씁니다."""
+    width = _pick(rng, (1, 2))
+    return f"{day.month:0{width}}", f"{day.day:0{width}}"
+
+
+def _weekday(day, rng):
+    """요일을 적는 네 가지, 또는 적지 않습니다. 절반은 적지 않습니다."""
+    name = _WEEKDAYS[day.weekday()]
+    written = f" {name}요일", f"({name})", f" ({name})", f"({name}요일)"
+    return _pick(rng, ("",) * len(written) + written)
+
+
+def _sino_korean(number):
+    """1부터 9999까지를 한자어로 읽습니다. 십, 백, 천 앞의 '일'은 읽지 않습니다."""
+    text = ""
+    for unit, name in ((1000, "천"), (100, "백"), (10, "십"), (1, "")):
+        digit = number // unit % 10
+        if digit:
+            text += ("" if digit == 1 and name else _DIGITS[digit]) + name
+    return text
+
+
+def _all_days():
+    first = datetime.date(FIRST_YEAR, 1, 1).toordinal()
+    after = datetime.date(LAST_YEAR + 1, 1, 1).toordinal()
+    return [datetime.date.fromordinal(number) for number in range(first, after)]
+
+
+def _check_days(days):
+    days = list(days)
+    for place, day in enumerate(days):
+        # datetime은 date이기도 하지만 답에 시각까지 적습니다.
+        if not isinstance(day, datetime.date) or isinstance(day, datetime.datetime):
+            raise TypeError(
+                "days에는 datetime.date가 필요합니다. 받은 것: "
+                f"{place}번째의 {type(day).__name__} {day!r}. "
+                "datetime.date(2026, 11, 21)처럼 만들어 주세요."
+            )
+        if not FIRST_YEAR <= day.year <= LAST_YEAR:
+            raise ValueError(
+                f"days에는 {FIRST_YEAR}년부터 {LAST_YEAR}년까지의 날이 필요합니다. "
+                f"받은 것: {place}번째의 {day}. 두 자리 해가 한 해만 가리키도록 백 "
+                "년만 다룹니다."
+            )
+    if not days:
+        raise ValueError("days에는 날이 하루라도 필요합니다. 받은 것: 빈 열.")
+    return days
+
+
+def _check_forms(forms):
+    if isinstance(forms, str):
+        raise TypeError(
+            "forms에는 이름의 열이 필요합니다. 받은 것: 문자열 하나 "
+            f"{forms!r}. [{forms!r}]처럼 목록에 담아 주세요."
+        )
+    forms = list(forms)
+    unknown = [form for form in forms if form not in _WRITERS]
+    if unknown or not forms:
+        given = f"{unknown[0]!r}" if unknown else "빈 열"
+        raise ValueError(
+            f"forms에는 {', '.join(DATE_FORMS)} 가운데 하나 이상이 필요합니다. "
+            f"받은 것: {given}."
+        )
+    return forms
