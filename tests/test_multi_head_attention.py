@@ -783,3 +783,16 @@ def test_wrong_starts_are_refused_with_the_reason(start, kind, parts):
     layer = built()
     message = caught(kind, lambda: layer(X, X, X, cache=(SLOTS, SLOTS), start=start))
     assert all(part in message for part in parts)
+
+
+def test_a_functional_model_hands_the_cache_in_and_out():
+    layer = MultiHeadAttention(8, 2)
+    inputs = [keras.Input((3, 8)), keras.Input((2, 6, 4)), keras.Input((2, 6, 4))]
+    x, *cache = inputs
+    output, new_cache = layer(x, x, x, cache=tuple(cache), start=0)
+    model = keras.Model(inputs, [output, *new_cache])
+    x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
+    empty = np.zeros((2, 2, 6, 4), "float32")
+    expected, cache = layer(x, x, x, cache=(empty, empty), start=0)
+    for found, wanted in zip(model([x, empty, empty]), [expected, *cache], strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-6)

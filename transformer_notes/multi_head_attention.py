@@ -210,7 +210,8 @@ class MultiHeadAttention(keras.layers.Layer):
         shape = (batch, self.num_heads, length_q, length_k)
         weights = keras.KerasTensor(shape, self.compute_dtype)
         extras = [weights] if return_weights else []
-        extras += [tuple(cache)] if cache is not None else []
+        if cache is not None:  # 입력을 그대로 내면 함수형 모델이 이어지지 않습니다
+            extras += [tuple(keras.KerasTensor(t.shape, t.dtype) for t in cache)]
         return (output, *extras) if extras else output
 
     def get_config(self):
