@@ -18,7 +18,7 @@ FUNCTIONS = {
     "training.masked_accuracy": "labels, logits, pad_id=0",
     "training.WarmupSchedule.__init__": "d_model, warmup_steps=4000",
     "decoding.greedy": (
-        "model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False"
+        "model, source_ids, bos_id, eos_id, max_extra=50, jit_compile=False"
     ),
     "transformer.TransformerConfig.paper_base": "vocab_size=37000",
     "transformer.TransformerConfig.paper_big": "vocab_size=37000",
