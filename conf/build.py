@@ -22,8 +22,10 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         recover()
-        build()
+        settings = build()
         swap()
+        # 바꾼 뒤에 적습니다. 그 앞에서 죽으면 옛 사이트의 쪽을 다시 쓰지 않습니다.
+        GOOD.write_text(settings)
     except KeyboardInterrupt:
         sys.exit(
             "\n멈추었습니다. 앞서 지은 사이트는 그대로이고, 다시 실행하면 이어집니다."
@@ -76,7 +78,7 @@ def build():
     folders = ["-c", ROOT / "conf", "-d", DOCTREES, ROOT / "docs", NEW]
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     subprocess.run([*sphinx, *sys.argv[1:], *folders], check=True, env=environment)
-    GOOD.write_text(settings)
+    return settings
 
 
 def fingerprint():

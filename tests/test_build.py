@@ -97,6 +97,10 @@ def test_a_site_built_after_edits_equals_one_built_from_nothing(book):
     # 다른 쪽의 문장만 바뀌었으므로 다시 쓰지 않았습니다.
     assert (book.html / "linked.html").stat().st_mtime_ns == linked
 
+    package = book.root / "transformer_notes"
+    with open(package / "masking.py", "a") as file:
+        file.write("# 고침\n")
+    (package / "cli.py").unlink()
     book.path("removed").unlink()
     book.write(drawn="(drawn)=\n## 새 그림\n" + PLOT.format(height=2))
     result = book.build()
@@ -163,6 +167,20 @@ def test_a_swap_cut_in_the_middle_is_undone(builder):
     builder.recover()
     assert (builder.SITE / "index.html").read_text() == "옛것"
     assert not builder.OLD.exists()
+
+
+def test_a_build_cut_before_the_swap_keeps_no_page_of_the_old_site(
+    builder, monkeypatch
+):
+    def cut():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(builder.subprocess, "run", lambda *_, **__: None)
+    monkeypatch.setattr(builder, "swap", cut)
+    builder.DOCTREES.mkdir(parents=True)
+    with pytest.raises(SystemExit):
+        builder.main()
+    assert not builder.GOOD.exists()
 
 
 def test_a_full_disk_is_told_in_one_line(builder, monkeypatch):

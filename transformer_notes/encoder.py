@@ -70,9 +70,8 @@ class ConfiguredLayer(keras.layers.Layer):
     def compute_output_shape(self, x_shape, *_, **__):
         return x_shape
 
-    def compute_output_spec(self, x, *_, cache=None, **__):
-        output = keras.KerasTensor(x.shape, self.compute_dtype)
-        return output if cache is None else (output, cache)
+    def compute_output_spec(self, x, *_, **__):
+        return keras.KerasTensor(x.shape, self.compute_dtype)
 
     def get_config(self):
         config = keras.saving.serialize_keras_object(self.config)

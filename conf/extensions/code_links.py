@@ -37,7 +37,8 @@ def link_names(app, pagename, templatename, context, doctree):
                 waiting.remove(transform)
                 lines = match[2].split("\n")
                 for name in transform.names:
-                    _link_name(lines, name, uri(name))
+                    if not _link_name(lines, name, uri(name)):
+                        warn("링크를 달 이름을 코드에서 찾지 못했습니다", name.code_str)
                 return match[1] + "\n".join(lines) + match[3]
         return match[0]
 
@@ -46,10 +47,13 @@ def link_names(app, pagename, templatename, context, doctree):
         page = app.builder.get_relative_uri(pagename, entry.docname)
         return f"{page}#{entry.node_id}"
 
+    def warn(problem, text):
+        logger.warning("%s: %s", problem, text, location=pagename)
+
     context["body"] = _BLOCK.sub(link, context["body"])
     for transform in waiting:
         first = transform.source.strip().partition("\n")[0]
-        logger.warning("링크를 달 코드를 쪽에서 찾지 못했습니다: %s", first)
+        warn("링크를 달 코드를 쪽에서 찾지 못했습니다", first)
 
 
 def _plain(html):
@@ -57,15 +61,22 @@ def _plain(html):
 
 
 def _link_name(lines, name, uri):
-    """여러 줄에 걸친 이름도 있습니다. 오른쪽 것부터 답니다(``a.b = a.b``)."""
+    """여러 줄에 걸친 이름도 있습니다. 오른쪽 것부터 답니다(``a.b = a.b``).
+
+    이름을 찾았는지를 돌려줍니다.
+    """
     first, last = name.lineno - 1, name.end_lineno
     text = "\n".join(lines[first:last])
-    *_, match = re.finditer(construct_name_pattern(name), text)
+    matches = list(re.finditer(construct_name_pattern(name), text))
+    if not matches:
+        return False
+    match = matches[-1]
     start, end = match.end(1), match.end()
     title = name.resolved_location
     link = f'<a href="{uri}" title="{title}" class="sphinx-codeautolink-a">'
     linked = f"{text[:start]}{link}{text[start:end]}</a>{text[end:]}"
     lines[first:last] = linked.split("\n")
+    return True
 
 
 class _Reader:

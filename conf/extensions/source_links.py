@@ -166,8 +166,12 @@ def resolve_links(app, doctree, docname):
 
 def source_pages(app):
     """모듈마다 줄 번호가 닻인 소스 쪽을 만듭니다."""
-    for path in sorted(PACKAGE.glob("*.py")):
-        kept = Path(app.outdir) / "source" / f"{path.stem}.html"
+    modules, folder = sorted(PACKAGE.glob("*.py")), Path(app.outdir) / "source"
+    for page in folder.glob("*.html"):
+        if page.stem not in {path.stem for path in modules}:
+            page.unlink()  # 없어진 모듈입니다
+    for path in modules:
+        kept = folder / f"{path.stem}.html"
         if kept.exists() and kept.stat().st_mtime > path.stat().st_mtime:
             continue  # 지난번에 지은 쪽이 그대로입니다 (kept_pages)
         formatter = HtmlFormatter(
