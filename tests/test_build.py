@@ -92,15 +92,16 @@ def test_a_site_built_after_edits_equals_one_built_from_nothing(book):
     )
     assert book.build().returncode == 0
     linked = (book.html / "linked.html").stat().st_mtime_ns
+    package = book.root / "transformer_notes"
+    (package / "cli.py").unlink()
     book.write(drawn="(drawn)=\n## 그림\n\n문장 하나.\n" + PLOT.format(height=1))
     assert book.build().returncode == 0
+    assert not (book.html / "source" / "cli.html").exists()
     # 다른 쪽의 문장만 바뀌었으므로 다시 쓰지 않았습니다.
     assert (book.html / "linked.html").stat().st_mtime_ns == linked
 
-    package = book.root / "transformer_notes"
     with open(package / "masking.py", "a") as file:
         file.write("# 고침\n")
-    (package / "cli.py").unlink()
     book.path("removed").unlink()
     book.write(drawn="(drawn)=\n## 새 그림\n" + PLOT.format(height=2))
     result = book.build()
