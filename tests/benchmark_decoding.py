@@ -1,8 +1,9 @@
-"""``python tests/benchmark_decoding.py``: 답을 만드는 시간을 방식마다 잽니다.
+"""``python tests/benchmark_decoding.py``: 답을 만드는 시간과 메모리를 방식마다 잽니다.
 
 결과를 ``docs/lectures/decoding_times.json``에 적습니다. 「디코딩」은 그것을 읽을 뿐,
-쪽에서는 아무것도 재지 않습니다. 바퀴마다 모든 방식을 돌아가며 재고 가장 짧은 시간을
-남깁니다. 끼어든 다른 일은 시간을 늘리기만 하므로 최솟값이 가장 덜 흔들립니다.
+쪽에서는 아무것도 재지 않습니다. 방식마다 프로세스를 따로 두어 가장 많이 쓴 메모리를
+재고, 바퀴마다 모든 방식을 돌아가며 가장 짧은 시간을 남깁니다. 끼어든 다른 일은 시간을
+늘리기만 하므로 최솟값이 가장 덜 흔들립니다.
 
 견주는 것은 다음과 같습니다. 모두 끝까지 씁니다. 무작위 가중치라 ``eos``가 나오지 않고,
 나오면 멈추어 알립니다.
@@ -13,19 +14,20 @@
 - ``beam``: `decoding.beam_search`, 빔 4.
 - ``tutorial``: TensorFlow 튜토리얼의 방식. Keras의 층으로 만들고 (``key_dim`` =
   ``d_model``), 토큰마다 인코더부터 모두 다시 계산하는 즉시 실행 반복문입니다.
+- ``torch``: `torch.nn.Transformer`의 층. 캐시가 없으므로, 입력은 한 번만 읽고 앞의
+  토큰을 모두 다시 계산하는 즉시 실행 반복문입니다.
 """
 
+import argparse
 import functools
-import json
 import os
-import platform
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
+import measuring
 import numpy as np
 import tensorflow as tf
 
@@ -35,9 +37,11 @@ from transformer_notes.positional_encoding import sinusoidal_encoding
 from transformer_notes.transformer import Transformer, TransformerConfig
 
 CONFIG = TransformerConfig(8000, d_model=128, num_heads=8, num_layers=4, d_ff=512)
-BOS, EOS, SOURCE_LENGTH, ROUNDS = 1, 2, 16, 4
-PATIENCE = 20.0  # 느린 방식은 이만큼 쓰면 덜 되풀이합니다(초)
+BOS, EOS, SOURCE_LENGTH = 1, 2, 16
+PATIENCE = 20.0  # 느린 방식은 길이마다 이만큼 쓰면 그만 되풀이합니다(초)
 BATCHES, LENGTHS = [1, 32], [16, 32, 64, 128]
+WAYS = ["graph cached", "graph recomputed", "graph beam", "xla cached"]
+WAYS += ["xla recomputed", "xla beam", "eager tutorial", "eager torch"]
 RESULT = Path(__file__).resolve().parents[1] / "docs/lectures/decoding_times.json"
 
 
@@ -111,81 +115,140 @@ class Tutorial(keras.Model):
         return ids[:, 1:]
 
 
-def ways(model, tutorial, source_ids, length):
-    """이름마다, 답을 만드는 함수입니다."""
-    extra, found = length - SOURCE_LENGTH, {}
-    for mode, xla in (("graph", False), ("xla", True)):
-        again = tf.function(
+def torch_way():
+    """torch의 층에 이 책의 임베딩과 위치를 붙인 모델로 답을 만드는 함수입니다."""
+    import torch
+
+    torch.set_num_threads(measuring.cores())
+    torch.manual_seed(0)
+    size, n = CONFIG.d_model, CONFIG.num_layers
+    embedding = torch.nn.Embedding(CONFIG.vocab_size, size)
+    model = torch.nn.Transformer(
+        size, CONFIG.num_heads, n, n, CONFIG.d_ff, batch_first=True
+    ).eval()
+    table = torch.from_numpy(sinusoidal_encoding(2048, size).numpy())
+
+    def embed(ids):
+        return embedding(ids) * size**0.5 + table[: ids.shape[1]]
+
+    @torch.inference_mode()
+    def generate(source_ids, length):
+        memory = model.encoder(embed(torch.from_numpy(source_ids.astype(np.int64))))
+        ids = torch.full((len(source_ids), 1), BOS)
+        for _ in range(length):
+            mask = model.generate_square_subsequent_mask(ids.shape[1], dtype=torch.bool)
+            x = model.decoder(embed(ids), memory, tgt_mask=mask, tgt_is_causal=True)
+            token = (x[:, -1] @ embedding.weight.T).argmax(-1, keepdim=True)
+            ids = torch.cat([ids, token], dim=1)
+        return ids[:, 1:].numpy()
+
+    return generate
+
+
+def way(name):
+    """이름의 방식으로 답을 만드는 함수입니다. (source_ids, length)를 받습니다."""
+    keras.utils.set_random_seed(0)
+    mode, kind = name.split()
+    if kind == "torch":
+        return torch_way()
+    if kind == "tutorial":
+        tutorial = Tutorial()
+        return lambda ids, length: tutorial.generate(tf.constant(ids), length).numpy()
+    xla = mode == "xla"
+    model = Transformer(CONFIG)
+    model.build()
+
+    @functools.cache
+    def again(length):
+        return tf.function(
             functools.partial(recompute, model, length, xla),
             autograph=False,
             jit_compile=xla,
         )
-        found |= {
-            f"{mode} cached": functools.partial(
-                greedy, model, source_ids, BOS, EOS, extra, jit_compile=xla
-            ),
-            f"{mode} recomputed": functools.partial(again, source_ids),
-        }
-        if length == max(LENGTHS):
-            found[f"{mode} beam"] = lambda xla=xla: beam_search(
-                model, source_ids, BOS, EOS, extra, jit_compile=xla
-            )[0]
-    if length == max(LENGTHS):
-        found["eager tutorial"] = lambda: tutorial.generate(source_ids, length)
-    return found
+
+    def generate(source_ids, length):
+        if kind == "recomputed":
+            return again(length)(tf.constant(source_ids)).numpy()
+        options = {"max_extra": length - SOURCE_LENGTH, "jit_compile": xla}
+        if kind == "beam":
+            ids, _ = beam_search(model, source_ids, BOS, EOS, **options)
+            return ids.numpy()
+        return greedy(model, source_ids, BOS, EOS, **options).numpy()
+
+    return generate
 
 
-def measure():
-    """방식마다, 배치마다, 길이마다 가장 짧은 시간(초)입니다."""
-    keras.utils.set_random_seed(0)
-    model, tutorial, seconds = Transformer(CONFIG), Tutorial(), {}
-    model.build()
+def child(name, batch):
+    """자식 프로세스: 받은 길이의 답을 한 번 만들고 걸린 시간을 알립니다."""
+    tf.config.threading.set_intra_op_parallelism_threads(measuring.cores())
+    generate = way(name)
+    rng = np.random.default_rng(0)
+    source_ids = rng.integers(3, CONFIG.vocab_size, (batch, SOURCE_LENGTH), np.int32)
+
+    def respond(length):
+        start = time.perf_counter()
+        ids = generate(source_ids, length)
+        took = time.perf_counter() - start
+        if ids.shape != (batch, length) or (ids == EOS).any():
+            raise RuntimeError(f"{name}: 끝까지 쓰지 않았습니다. {ids.shape}")
+        return round(took, 5)
+
+    measuring.answer({"base_mib": measuring.memory()}, respond)
+
+
+def measure(rounds):
+    """방식마다 배치마다, 길이별로 가장 짧은 시간(초)과 가장 많이 쓴 메모리(MiB)."""
+    seconds, memory = {}, {}
     for batch in BATCHES:
-        ids = np.random.default_rng(0).integers(3, 8000, (batch, SOURCE_LENGTH))
-        for length in LENGTHS:
-            found = ways(model, tutorial, tf.constant(ids, tf.int32), length)
-            spent = dict.fromkeys(found, 0.0)
-            for round_number in range(ROUNDS):
-                for name, way in found.items():
-                    row = seconds.setdefault(name, {}).setdefault(str(batch), {})
-                    if str(length) in row and spent[name] > PATIENCE:
-                        continue
-                    took = run(way, (batch, length), name)
-                    spent[name] += took
-                    if round_number:  # 첫 바퀴는 그래프를 만들고 컴파일합니다
+        workers = {}
+        try:
+            for name in WAYS:  # 하나씩 만들어야 서로 느려지지 않습니다
+                arguments = "--way", name, "--batch", batch
+                workers[name] = measuring.Worker(__file__, *arguments)
+                seconds.setdefault(name, {})[str(batch)] = {}
+                for length in LENGTHS:  # 첫 번은 그래프를 만들고 컴파일하므로 버립니다
+                    if "eager" not in name or length == LENGTHS[0]:
+                        workers[name].ask(length)
+                print(f"배치 {batch:2} {name:16} 준비", flush=True)
+            for length in LENGTHS:
+                spent = dict.fromkeys(WAYS, 0.0)
+                for _ in range(rounds):
+                    for name, worker in workers.items():
+                        # 즉시 실행은 느립니다. 가장 긴 답만 잽니다.
+                        short = "eager" in name and length != LENGTHS[-1]
+                        if short or spent[name] > PATIENCE:
+                            continue
+                        took = worker.ask(length)
+                        spent[name] += took
+                        row = seconds[name][str(batch)]
                         row[str(length)] = min(row.get(str(length), took), took)
-    return seconds
-
-
-def run(way, shape, name):
-    start = time.perf_counter()
-    ids = way().numpy()
-    took = time.perf_counter() - start
-    if ids.shape != shape or (name != "eager tutorial" and not ids.all()):
-        raise RuntimeError(f"{name}: 끝까지 쓰지 않았습니다. {ids.shape} != {shape}")
-    print(f"{name:18} {shape} {took:8.3f}s", flush=True)
-    return round(took, 5)
-
-
-def processor():
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
-    return names[0] if names else platform.machine()
+            for name, worker in workers.items():
+                facts = worker.ready | {"peak_mib": worker.end()}
+                memory.setdefault(name, {})[str(batch)] = facts
+                print(f"{name:16} {seconds[name][str(batch)]} {facts}", flush=True)
+        finally:
+            for worker in workers.values():
+                worker.kill()
+    return seconds, memory
 
 
 def main():
-    load = [round(os.getloadavg()[0], 1)]
-    seconds = measure()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.way:
+        child(options.way, options.batch)
+        return
+    load = [measuring.load_average()]
+    seconds, memory = measure(options.rounds)
     result = {
         "command": "python tests/benchmark_decoding.py",
-        "machine": {
-            "processor": processor(),
-            "cores": len(os.sched_getaffinity(0)),
-        },
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("tensorflow", "keras", "numpy")},
-        "load_average": [*load, round(os.getloadavg()[0], 1)],
-        "rounds": ROUNDS - 1,
+        "machine": measuring.machine(),
+        "versions": measuring.versions("torch"),
+        "load_average": [*load, measuring.load_average()],
+        "rounds": options.rounds,
         "patience": PATIENCE,
         "model": CONFIG.get_config(),
         "source_length": SOURCE_LENGTH,
@@ -193,9 +256,9 @@ def main():
         "lengths": LENGTHS,
         "batches": BATCHES,
         "seconds": seconds,
+        "memory": memory,
     }
-    text = json.dumps(result, ensure_ascii=False, indent=2)
-    RESULT.write_text(text + "\n", encoding="utf-8")
+    measuring.write(RESULT, result)
 
 
 if __name__ == "__main__":

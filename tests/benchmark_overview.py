@@ -5,16 +5,14 @@
 시간을 남깁니다. 끼어든 다른 일은 시간을 늘리기만 하므로 최솟값이 가장 덜 흔들립니다.
 """
 
-import json
 import os
-import platform
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
+import measuring
 import tensorflow as tf
 
 from transformer_notes.attention import scaled_dot_product_attention
@@ -63,21 +61,13 @@ def shortest(function, x, budget=0.03):
     return best
 
 
-def processor():
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
-    return names[0] if names else platform.machine()
-
-
 def main():
-    cores = len(os.sched_getaffinity(0))
-    tf.config.threading.set_intra_op_parallelism_threads(cores)
+    tf.config.threading.set_intra_op_parallelism_threads(measuring.cores())
     result = {
         "command": "python tests/benchmark_overview.py",
-        "machine": {"processor": processor(), "cores": cores},
-        "versions": {"python": platform.python_version()}
-        | {name: version(name) for name in ("tensorflow", "keras", "numpy")},
-        "load_average": [round(os.getloadavg()[0], 1)],
+        "machine": measuring.machine(),
+        "versions": measuring.versions(),
+        "load_average": [measuring.load_average()],
         "rounds": ROUNDS,
         "d_model": D_MODEL,
         "kernel_size": WIDTH,
@@ -85,9 +75,8 @@ def main():
         "lengths": LENGTHS,
         "seconds": measure(),
     }
-    result["load_average"].append(round(os.getloadavg()[0], 1))
-    text = json.dumps(result, ensure_ascii=False, indent=2)
-    RESULT.write_text(text + "\n", encoding="utf-8")
+    result["load_average"].append(measuring.load_average())
+    measuring.write(RESULT, result)
     for name, row in result["seconds"].items():
         print(f"{name:15}", " ".join(f"{1000 * value:8.2f}" for value in row), "ms")
 

@@ -18,17 +18,13 @@
 """
 
 import argparse
-import json
 import os
-import platform
 import re
-import resource
-import subprocess
 import sys
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import measuring
 import numpy as np
 
 RESULT = Path(__file__).resolve().parents[1] / "docs/lectures/scaling_results.json"
@@ -198,7 +194,7 @@ def keras_step(design, mode):
 
     from transformer_notes import training
 
-    tf.config.threading.set_intra_op_parallelism_threads(cores())
+    tf.config.threading.set_intra_op_parallelism_threads(measuring.cores())
     keras.utils.set_random_seed(0)
     *inputs, labels = map(tf.constant, token_ids())
     model = {"ours": ours, "keras_hub": keras_hub, "tutorial": tutorial}[design]()
@@ -229,7 +225,7 @@ def keras_step(design, mode):
 def torch_step():
     import torch
 
-    torch.set_num_threads(cores())
+    torch.set_num_threads(measuring.cores())
     torch.manual_seed(0)
     source_ids, target_ids, labels = (
         torch.from_numpy(ids.astype(np.int64)) for ids in token_ids()
@@ -278,94 +274,61 @@ def matmul_step():
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow as tf
 
-    tf.config.threading.set_intra_op_parallelism_threads(cores())
+    tf.config.threading.set_intra_op_parallelism_threads(measuring.cores())
     matrix = tf.random.stateless_normal((PEAK_SIZE, PEAK_SIZE), seed=(0, 0))
     step = tf.function(lambda: tf.reduce_sum(tf.matmul(matrix, matrix)))
     return 0, lambda: float(step())
 
 
 def walk(design, mode):
-    """자식 프로세스: 표준 입력의 수만큼 걷고, 걸음마다의 시간을 알립니다."""
+    """자식 프로세스: 받은 수만큼 걷고, 걸음마다의 벽시계와 CPU의 시간을 알립니다."""
     if design == "matmul":
         parameters, step = matmul_step()
     elif design == "torch":
         parameters, step = torch_step()
     else:
         parameters, step = keras_step(design, mode)
-    base = memory()
-    losses = [step() for _ in range(3)]
-    print(json.dumps({"parameters": parameters, "base_mib": base}), flush=True)
-    for line in sys.stdin:
+    base = measuring.memory()
+    for _ in range(3):
+        step()
+
+    def respond(steps):
         times = []
-        for _ in range(int(line)):
+        for _ in range(steps):
             wall, processor = time.perf_counter(), time.process_time()
-            losses.append(step())
+            step()
             now = time.perf_counter(), time.process_time()
             times.append((now[0] - wall, now[1] - processor))
-        print(json.dumps({"times": times, "loss": losses[-1]}), flush=True)
-    end = {"peak_mib": memory(), "first": losses[0], "last": losses[-1]}
-    print(json.dumps(end), flush=True)
+        return times
 
-
-def memory():
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    measuring.answer({"parameters": parameters, "base_mib": base}, respond)
 
 
 # ---------------------------------------------------------------- 재기
 
 
-class Walker:
-    def __init__(self, design, mode):
-        self.name = f"{design} {mode}"
-        self.process = subprocess.Popen(
-            [sys.executable, __file__, "--walk", design, mode],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"},
-            text=True,
-        )
-        self.wall, self.processor = [], []
-
-    def read(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.name}: 프로세스가 끝났습니다.")
-        return json.loads(line)
-
-    def walk(self, steps):
-        self.process.stdin.write(f"{steps}\n")
-        self.process.stdin.flush()
-        for wall, processor in self.read()["times"]:
-            self.wall.append(wall)
-            self.processor.append(processor)
-
-    def end(self):
-        self.process.stdin.close()
-        result = self.read()
-        self.process.wait()
-        return result
-
-
 def measure(ways, rounds, steps):
-    walkers, facts = [], {}
+    workers, facts, times = {}, {}, {}
     try:
         for way in ways:  # 하나씩 만들어야 서로 느려지지 않습니다
-            walkers.append(Walker(*way))
-            facts[walkers[-1].name] = walkers[-1].read()
-            print(f"{walkers[-1].name:16} 준비", file=sys.stderr)
+            name = " ".join(way)
+            workers[name] = measuring.Worker(__file__, "--walk", *way)
+            times[name] = []
+            print(f"{name:16} 준비", file=sys.stderr)
         for _ in range(rounds):
-            for walker in walkers:
-                walker.walk(steps)
-        for walker in walkers:
-            facts[walker.name] |= walker.end() | {
-                "seconds": round(min(walker.wall), 5),
-                "median_seconds": round(float(np.median(walker.wall)), 5),
-                "cpu_seconds": round(min(walker.processor), 5),
+            for name, worker in workers.items():
+                times[name] += worker.ask(steps)
+        for name, worker in workers.items():
+            wall, processor = zip(*times[name])
+            facts[name] = worker.ready | {
+                "peak_mib": worker.end(),
+                "seconds": round(min(wall), 5),
+                "median_seconds": round(float(np.median(wall)), 5),
+                "cpu_seconds": round(min(processor), 5),
             }
     finally:
-        for walker in walkers:
-            walker.process.kill()
-            walker.process.wait()
+        for worker in workers.values():
+            worker.kill()
     return facts
 
 
@@ -395,26 +358,6 @@ def sentence_lengths(count=2000):
     return " ".join(map(str, lengths[:count]))
 
 
-def cores():
-    return len(os.sched_getaffinity(0))
-
-
-def processor():
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
-    return names[0] if names else platform.machine()
-
-
-def versions():
-    found = {"python": platform.python_version()}
-    for name in ("tensorflow", "keras", "keras-hub", "torch", "numpy"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "없음"
-    return found
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=8)
@@ -428,9 +371,8 @@ def main():
         return
     ways = WAYS + XLA * options.xla
     ways = [w for w in ways if not options.only or " ".join(w) in options.only]
-    load = [round(os.getloadavg()[0], 1)]
+    load = [measuring.load_average()]
     facts = measure(ways, options.rounds, options.steps)
-    load.append(round(os.getloadavg()[0], 1))
     for name, fact in facts.items():
         print(f"{name:16}", fact)
     if options.only:
@@ -438,9 +380,9 @@ def main():
     result = {
         "command": "python tests/benchmark_training.py"
         f" --rounds {options.rounds} --steps {options.steps}" + " --xla" * options.xla,
-        "machine": {"processor": processor(), "cores": cores()},
-        "versions": versions(),
-        "load_average": load,
+        "machine": measuring.machine(),
+        "versions": measuring.versions("keras-hub", "torch"),
+        "load_average": [*load, measuring.load_average()],
         "rounds": options.rounds,
         "steps_a_round": options.steps,
         "model": {
@@ -459,8 +401,7 @@ def main():
         "ratios": ratios(facts),
         "sentence_lengths": sentence_lengths(),
     }
-    text = json.dumps(result, ensure_ascii=False, indent=2)
-    RESULT.write_text(text + "\n", encoding="utf-8")
+    measuring.write(RESULT, result)
     for name, row in result["ratios"].items():
         print(f"{name:16}", row)
 

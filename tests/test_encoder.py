@@ -316,3 +316,10 @@ def test_integers_and_masks_that_are_not_boolean_are_refused(kind):
         block(x, attention_mask=tf.ones((2, 1, 1, 4)))
     with pytest.raises(ValueError, match="로 브로드캐스트되는"):
         block(x, attention_mask=tf.ones((2, 1, 1, 5), tf.bool))
+
+
+@every_block
+@pytest.mark.parametrize("config", [{"d_model": 8}, 8, None])
+def test_something_other_than_a_configuration_is_refused(kind, config):
+    with pytest.raises(TypeError, match="TransformerConfig가 필요합니다. 받은 것"):
+        kind(config)

@@ -17,6 +17,12 @@ class ConfiguredLayer(keras.layers.Layer):
 
     def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
+        if not hasattr(config, "norm_first"):
+            raise TypeError(
+                "config에는 TransformerConfig가 필요합니다. 받은 것: "
+                f"{type(config).__name__} {config!r}. "
+                "TransformerConfig(vocab_size)로 만들어 주세요."
+            )
         self.config = config
 
     def add_and_norm(self, name):

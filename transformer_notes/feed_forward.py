@@ -63,9 +63,9 @@ class PositionwiseFeedForward(keras.layers.Layer):
     def call(self, x):
         x = _checks.float_tensor("x", x)
         self._check_shape(x.shape)
-        hidden = tf.einsum("blm,mf->blf", x, self.w1) + self.b1  # (batch, length, d_ff)
+        hidden = tf.tensordot(x, self.w1, axes=1) + self.b1  # (batch, length, d_ff)
         hidden = tf.nn.relu(hidden)
-        return tf.einsum("blf,fm->blm", hidden, self.w2) + self.b2  # (..., d_model)
+        return tf.tensordot(hidden, self.w2, axes=1) + self.b2  # (..., d_model)
 
     def _check_shape(self, shape):
         if not tf.TensorShape(shape).is_compatible_with((None, None, self.d_model)):

@@ -234,8 +234,9 @@ def _linear(name, x, weights):
             f"{name}의 마지막 차원에는 층을 만들 때와 같은 {weights[0].shape[0]}이 "
             f"필요합니다. 받은 모양: {x.shape}."
         )
-    x = tf.einsum("blr,rc->blc", x, tf.cast(weights[0], x.dtype))
-    return x + tf.cast(weights[1], x.dtype) if len(weights) == 2 else x
+    kernel, *bias = (tf.cast(weight, x.dtype) for weight in weights)
+    x = tf.tensordot(x, kernel, axes=1)  # (batch, length, columns)
+    return x + bias[0] if bias else x
 
 
 def _depth(shape):

@@ -153,27 +153,29 @@ def _token_losses(labels, logits, label_smoothing, pad_id):
     """토큰마다의 손실과 진짜 토큰의 표시(1과 0). 둘 다 (batch, length)입니다."""
     labels, logits, real = _labels_and_logits(labels, logits, pad_id)
     labels = tf.where(real, labels, 0)  # 패딩의 번호는 어휘 집합에 없을 수도 있습니다
-    target = _target_distribution(labels, logits, label_smoothing, pad_id)
-    # 로짓이 -inf여도 0 · log 0이 0이 되도록, 뺄셈이 넘치지 않을 만큼 작은 수로 둡니다.
-    logits = tf.maximum(logits, logits.dtype.min / 2)
-    losses = tf.nn.softmax_cross_entropy_with_logits(target, logits)
-    known = tf.reduce_all((labels >= 0) & (labels < tf.shape(logits)[-1]))
+    known = (labels >= 0) & (labels < tf.shape(logits)[-1])
+    if _checks.rate("label_smoothing", label_smoothing):
+        target = _target_distribution(labels, logits, label_smoothing, pad_id)
+        # 로짓이 -inf여도 0 · log 0이 0이 되도록, 뺄셈이 넘치지 않을 만큼 작게 둡니다.
+        logits = tf.maximum(logits, logits.dtype.min / 2)
+        losses = tf.nn.softmax_cross_entropy_with_logits(target, logits)
+    else:  # 분포를 펼치지 않고 정답의 -log p만 읽습니다
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+            tf.where(known, labels, 0), logits
+        )
     losses = _checks.nan_unless(
-        known, losses, "labels에 어휘 집합에 없는 번호가 있습니다"
+        tf.reduce_all(known), losses, "labels에 어휘 집합에 없는 번호가 있습니다"
     )
     # 곱하지 않고 고릅니다. 패딩 자리의 손실이 NaN이어도 0이 됩니다.
     return tf.where(real, losses, 0.0), tf.cast(real, losses.dtype)
 
 
-def _target_distribution(labels, logits, label_smoothing, pad_id):
+def _target_distribution(labels, logits, smoothing, pad_id):
     """정답에 1 - ε, 패딩에 0, 나머지에 ε을 고르게. (batch, length, vocab_size)."""
-    smoothing = _checks.rate("label_smoothing", label_smoothing)
     size, dtype = logits.shape[-1], logits.dtype
     if size is None:
         size = tf.shape(logits)[-1]
-    if not smoothing:
-        return tf.one_hot(labels, size, dtype=dtype)
-    if isinstance(size, int) and size < 2 + (0 <= pad_id < size):
+    elif size < 2 + (0 <= pad_id < size):
         raise ValueError(
             "레이블 스무딩에는 정답과 패딩 말고도 토큰이 있어야 합니다. "
             f"받은 어휘 집합의 크기: {size}. label_smoothing을 0으로 두세요."

@@ -108,10 +108,14 @@ def _closure(modules):
     return found
 
 
-@functools.cache
 def _imported_modules(source):
     """소스가 가져오는 패키지 모듈의 이름입니다. 읽지 못하면 모두로 봅니다."""
-    every = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
+    every = frozenset(path.stem for path in PACKAGE.glob("*.py")) - {"__init__"}
+    return _imports(source, every)
+
+
+@functools.cache
+def _imports(source, every):
     try:
         tree = ast.parse(source)
     except SyntaxError:  # 매직이나 잘못된 셀
