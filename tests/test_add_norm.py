@@ -8,22 +8,12 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import HALF, MODES, ROUNDING, caught, every_mode, every_policy, normal
 
 from transformer_notes.add_norm import AddAndNorm
 
 promise = settings(deadline=None, max_examples=25)
 few = settings(deadline=None, max_examples=10)
-MODES = {
-    "eager": lambda function: function,
-    "graph": tf.function,
-    "xla": lambda function: tf.function(function, jit_compile=True),
-}
-HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
-ROUNDING = {"mixed_float16": 2e-2, "mixed_bfloat16": 1e-1, "float64": 1e-12}
-# 케라스 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
-saves_a_file = pytest.mark.filterwarnings("ignore:__array__ implementation")
-every_mode = pytest.mark.parametrize("mode", MODES)
-every_policy = pytest.mark.parametrize("policy", ["float32", "float64", *HALF])
 both_orders = pytest.mark.parametrize("norm_first", [False, True])
 
 
@@ -34,16 +24,6 @@ def built(d_model=6, **options):
     generator = np.random.default_rng(0)
     layer.set_weights([generator.normal(size=w.shape) for w in layer.weights])
     return layer
-
-
-def normal(*shape, seed=0, dtype="float32"):
-    return tf.constant(np.random.default_rng(seed).normal(size=shape), dtype)
-
-
-def caught(kind, call):
-    with pytest.raises(kind) as info:
-        call()
-    return str(info.value)
 
 
 def nothing(x):
@@ -255,7 +235,6 @@ def test_sublayer_weights_stay_with_the_layer_that_made_them():
 
 
 @both_orders
-@saves_a_file
 def test_model_file_gives_back_the_same_model(tmp_path, norm_first):
     model, x = model_of(dropout=0.2, norm_first=norm_first), normal(2, 3, 6)
     weights = [normal(*w.shape, seed=i).numpy() for i, w in enumerate(model.weights)]

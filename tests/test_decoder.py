@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import HALF, MODES, normal
 
 from transformer_notes.decoder import Decoder, DecoderLayer
 from transformer_notes.encoder import EncoderLayer
@@ -20,12 +21,6 @@ promise = settings(deadline=None, max_examples=8)
 CONFIG = TransformerConfig(
     vocab_size=9, d_model=8, num_heads=2, num_layers=2, d_ff=12, dropout=0.0
 )
-MODES = {
-    "eager": lambda function: function,
-    "graph": tf.function,
-    "xla": lambda function: tf.function(function, jit_compile=True),
-}
-HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 SOURCE = [[5, 6, 7, 0], [5, 0, 0, 0]]
 every_block = pytest.mark.parametrize("kind", [DecoderLayer, Decoder])
 both_norms = pytest.mark.parametrize("norm_first", [False, True])
@@ -47,10 +42,6 @@ def built(kind=Decoder, seed=0, **changes):
 def shared(kind=Decoder):
     """읽기만 하는 시험이 함께 쓰는 층이나 스택입니다."""
     return built(kind)
-
-
-def normal(*shape, seed=0):
-    return tf.constant(np.random.default_rng(seed).normal(size=shape), tf.float32)
 
 
 def inputs(batch=2, length=5, length_memory=4):

@@ -9,14 +9,13 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from layers import caught
 
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.linear_softmax import LinearSoftmax
 
 VOCAB_SIZE, D_MODEL = 11, 6
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-# 케라스 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
-saves_a_file = pytest.mark.filterwarnings("ignore:__array__ implementation")
 some_ids = hnp.arrays(
     np.int32,
     hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=5),
@@ -40,12 +39,6 @@ def built(dtype="float32"):
 
 def one_hot_product(ids, table):
     return np.eye(VOCAB_SIZE, dtype=table.dtype)[ids] @ table * np.sqrt(D_MODEL)
-
-
-def caught(kind, call):
-    with pytest.raises(kind) as info:
-        call()
-    return str(info.value)
 
 
 # --- 계산 ---------------------------------------------------------------------------
@@ -356,7 +349,6 @@ def functional_model():
     return keras.Model(ids, logits)
 
 
-@saves_a_file
 def test_keras_file_round_trip_in_a_functional_model(tmp_path):
     model, ids = functional_model(), np.array([[1, 5, 0]])
     model.save(tmp_path / "model.keras")
@@ -365,7 +357,6 @@ def test_keras_file_round_trip_in_a_functional_model(tmp_path):
     assert loaded.count_params() == VOCAB_SIZE * D_MODEL
 
 
-@saves_a_file
 def test_weights_file_round_trip(tmp_path):
     model, other, ids = functional_model(), functional_model(), np.array([[1, 5, 0]])
     model.save_weights(tmp_path / "model.weights.h5")
@@ -373,7 +364,6 @@ def test_weights_file_round_trip(tmp_path):
     np.testing.assert_array_equal(other(ids), model(ids))
 
 
-@saves_a_file
 def test_a_subclassed_model_that_holds_it_loads_its_weights(tmp_path):
     model = Holder()
     ids = np.array([[1, 5, 0]])

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import HALF, MODES, normal
 
 from transformer_notes.encoder import Encoder, EncoderLayer
 from transformer_notes.masking import look_ahead_mask, padding_mask
@@ -19,11 +20,6 @@ promise = settings(deadline=None, max_examples=10)
 CONFIG = TransformerConfig(
     vocab_size=9, d_model=8, num_heads=2, num_layers=2, d_ff=12, dropout=0.0
 )
-MODES = {
-    "eager": lambda function: function,
-    "xla": lambda function: tf.function(function, jit_compile=True),
-}
-HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 every_block = pytest.mark.parametrize("kind", [EncoderLayer, Encoder])
 both_norms = pytest.mark.parametrize("norm_first", [False, True])
 
@@ -39,10 +35,6 @@ def built(kind=Encoder, seed=0, **changes):
         [generator.normal(w.name == "gamma", 0.4, w.shape) for w in block.weights]
     )
     return block
-
-
-def normal(*shape, seed=0):
-    return tf.constant(np.random.default_rng(seed).normal(size=shape), tf.float32)
 
 
 def by_numpy(encoder, x, mask, norm_first):

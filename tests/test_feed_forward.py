@@ -8,45 +8,27 @@ import pytest
 import tensorflow as tf
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from layers import (
+    HALF,
+    MODES,
+    ROUNDING,
+    caught,
+    every_mode,
+    every_policy,
+    normal,
+    random_weights,
+)
 
 from transformer_notes.feed_forward import PositionwiseFeedForward
 
 promise = settings(deadline=None, max_examples=25)
 few = settings(deadline=None, max_examples=10)
-MODES = {
-    "eager": lambda function: function,
-    "graph": tf.function,
-    "xla": lambda function: tf.function(function, jit_compile=True),
-}
-HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
-ROUNDING = {"mixed_float16": 2e-2, "mixed_bfloat16": 1e-1, "float64": 1e-12}
-# 케라스 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
-saves_a_file = pytest.mark.filterwarnings("ignore:__array__ implementation")
-every_mode = pytest.mark.parametrize("mode", MODES)
-every_policy = pytest.mark.parametrize("policy", ["float32", "float64", *HALF])
-
-
-def random_weights(layer, seed=0):
-    """편향까지 0이 아닌 값으로 채웁니다."""
-    generator = np.random.default_rng(seed)
-    layer.set_weights([generator.normal(size=w.shape) / 2 for w in layer.weights])
-    return layer
 
 
 def built(d_model=6, d_ff=10, **options):
     layer = PositionwiseFeedForward(d_model, d_ff, **options)
     layer.build((None, None, d_model))
     return random_weights(layer)
-
-
-def normal(*shape, seed=0, dtype="float32"):
-    return tf.constant(np.random.default_rng(seed).normal(size=shape), dtype)
-
-
-def caught(kind, call):
-    with pytest.raises(kind) as info:
-        call()
-    return str(info.value)
 
 
 def by_units(layer, x):
@@ -228,7 +210,6 @@ def test_announced_shape_and_dtype_are_those_returned(policy):
     assert layer.compute_output_shape((2, 3, 6)) == (2, 3, 6)
 
 
-@saves_a_file
 def test_model_file_gives_back_the_same_model(tmp_path):
     model, x = random_weights(functional_model()), normal(2, 3, 6)
     model.save(tmp_path / "model.keras")
@@ -237,7 +218,6 @@ def test_model_file_gives_back_the_same_model(tmp_path):
     assert loaded.layers[-1].get_config() == model.layers[-1].get_config()
 
 
-@saves_a_file
 def test_weight_file_gives_back_the_same_output(tmp_path):
     model, other = random_weights(functional_model()), functional_model()
     model.save_weights(tmp_path / "model.weights.h5")

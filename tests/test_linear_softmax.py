@@ -9,13 +9,13 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from layers import caught
 
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.linear_softmax import LinearSoftmax
 
 VOCAB_SIZE, D_MODEL = 11, 6
 # Keras 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
-saves_a_file = pytest.mark.filterwarnings("ignore:__array__ implementation")
 few_examples = settings(deadline=None, max_examples=25)
 some_vectors = hnp.arrays(
     np.float32,
@@ -49,12 +49,6 @@ def numpy_softmax(logits):
     logits = np.asarray(logits, np.float64)
     shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return shifted / shifted.sum(axis=-1, keepdims=True)
-
-
-def caught(kind, call):
-    with pytest.raises(kind) as info:
-        call()
-    return str(info.value)
 
 
 # --- 계산 ---------------------------------------------------------------------------
@@ -214,7 +208,6 @@ def test_building_the_output_builds_the_embedding_once():
 # --- 저장 ---------------------------------------------------------------------------
 
 
-@saves_a_file
 def test_shared_weight_is_still_one_weight_after_loading(tmp_path):
     model, ids = shared_model(), np.array([[1, 5, 0]])
     model.save(tmp_path / "model.keras")
@@ -223,7 +216,6 @@ def test_shared_weight_is_still_one_weight_after_loading(tmp_path):
     assert_still_shared(loaded)
 
 
-@saves_a_file
 def test_shared_weight_survives_a_weights_file(tmp_path):
     model, other, ids = shared_model(), shared_model(), np.array([[1, 5, 0]])
     for weight in model.weights:
@@ -234,7 +226,6 @@ def test_shared_weight_survives_a_weights_file(tmp_path):
     assert_still_shared(other)
 
 
-@saves_a_file
 @kinds
 def test_keras_file_round_trip_of_the_output_alone(tmp_path, kind):
     x = vectors(2, 3)

@@ -10,21 +10,13 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import HALF, MODES, caught, every_mode, normal, random_weights
 
 from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.multi_head_attention import MultiHeadAttention
 
 promise = settings(deadline=None, max_examples=25)
 few = settings(deadline=None, max_examples=10)
-MODES = {
-    "eager": lambda function: function,
-    "graph": tf.function,
-    "xla": lambda function: tf.function(function, jit_compile=True),
-}
-HALF = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
-# 케라스 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
-saves_a_file = pytest.mark.filterwarnings("ignore:__array__ implementation")
-every_mode = pytest.mark.parametrize("mode", MODES)
 # 층을 예마다 새로 만들지 않도록 모양을 정해 둡니다. 차례로 층의 인자
 # (d_model, num_heads, key_dim, value_dim, use_bias), 쿼리와 키와 값의 depth,
 # (batch, length_q, length_k)입니다.
@@ -40,13 +32,6 @@ SHAPES = [
 ]
 
 
-def random_weights(layer, seed=0):
-    """편향까지 0이 아닌 값으로 채웁니다."""
-    generator = np.random.default_rng(seed)
-    layer.set_weights([generator.normal(size=w.shape) / 2 for w in layer.weights])
-    return layer
-
-
 @functools.cache
 def built(d_model=8, num_heads=2, depth=8, **options):
     """고정된 가중치의 층. 여러 시험이 함께 쓰므로 가중치를 바꾸지 않습니다."""
@@ -55,21 +40,11 @@ def built(d_model=8, num_heads=2, depth=8, **options):
     return random_weights(layer)
 
 
-def normal(*shape, seed=0, dtype="float32"):
-    return tf.constant(np.random.default_rng(seed).normal(size=shape), dtype)
-
-
 def empty_cache(layer, batch, max_length):
     return tuple(
         tf.zeros((batch, layer.num_heads, max_length, depth), layer.compute_dtype)
         for depth in (layer.key_dim, layer.value_dim)
     )
-
-
-def caught(kind, call):
-    with pytest.raises(kind) as info:
-        call()
-    return str(info.value)
 
 
 def by_loops(layer, query, key, value, mask):
@@ -371,7 +346,6 @@ def test_announced_shapes_and_dtypes_are_those_returned(policy):
     assert layer.compute_output_shape(x.shape) == (2, 3, 8)
 
 
-@saves_a_file
 def test_model_file_gives_back_the_same_model(tmp_path):
     model = functional_model(dropout=0.2)
     random_weights(model)
@@ -382,7 +356,6 @@ def test_model_file_gives_back_the_same_model(tmp_path):
     assert loaded.layers[-1].get_config() == model.layers[-1].get_config()
 
 
-@saves_a_file
 def test_weight_file_gives_back_the_same_output(tmp_path):
     model, other = random_weights(functional_model()), functional_model()
     model.save_weights(tmp_path / "model.weights.h5")

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import caught
 
 from transformer_notes.positional_encoding import (
     LearnedPositionalEncoding,
@@ -22,8 +23,6 @@ POLICIES = {
     "mixed_float16": "float16",
     "mixed_bfloat16": "bfloat16",
 }
-# 케라스 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
-saves_a_file = pytest.mark.filterwarnings("ignore:__array__ implementation")
 some_property = settings(deadline=None, max_examples=25)
 even_widths = st.integers(1, 32).map(lambda pairs: 2 * pairs)
 lengths = st.integers(1, 60)
@@ -59,12 +58,6 @@ def rows(layer, positions):
 def inputs(batch=2, length=4, d_model=D_MODEL, dtype="float32"):
     values = np.random.default_rng(0).normal(size=(batch, length, d_model))
     return tf.constant(values, dtype)
-
-
-def caught(kind, call):
-    with pytest.raises(kind) as info:
-        call()
-    return str(info.value)
 
 
 both = pytest.mark.parametrize("make", [sinusoidal, learned])
@@ -320,7 +313,6 @@ def test_symbolic_call_knows_shape_and_dtype(make, policy):
 
 
 @both
-@saves_a_file
 @every_policy
 def test_saved_model_loads_with_the_same_answers(make, policy, tmp_path):
     ids = keras.Input((None,), dtype="int32")
@@ -334,7 +326,6 @@ def test_saved_model_loads_with_the_same_answers(make, policy, tmp_path):
 
 
 @both
-@saves_a_file
 def test_start_can_be_an_input_of_a_saved_model(make, tmp_path):
     x = keras.Input((None, D_MODEL))
     start = keras.Input(batch_shape=(), dtype="int32")

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from layers import MODES
 
 from transformer_notes.seq2seq import (
     AdditiveAttention,
@@ -20,11 +21,6 @@ promise = settings(deadline=None, max_examples=10)
 SCORES = ["dot", "scaled", "general"]
 ATTENTIONS = [None, "additive", "multiplicative"]
 MODELS = list(itertools.product(ATTENTIONS, ["lstm", "gru"]))
-MODES = {
-    "eager": lambda function: function,
-    "graph": tf.function,
-    "xla": lambda function: tf.function(function, jit_compile=True),
-}
 VOCAB, UNITS = 9, 6
 SOURCE = np.array([[3, 4, 5, 6], [7, 3, 0, 0]])
 TARGET = np.array([[1, 4, 3], [1, 5, 0]])
