@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -14,6 +15,7 @@ PAGES = sorted(
     for path in SITE.rglob("*.html")
     if path.relative_to(SITE).parts[0] != "_static"
 )
+DESKTOP = {"width": 1280, "height": 900}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     "--no-sandbox",
@@ -37,42 +39,51 @@ def browser():
         chromium.close()
 
 
+def open_page(browser, name, query=""):
+    """쪽을 열고, 조용하지 않았던 일을 모두 적어 둡니다."""
+    page = browser.new_page(
+        viewport=DESKTOP, color_scheme="light", locale="ko-KR", reduced_motion="reduce"
+    )
+    page.trouble = trouble = []
+    page.on(
+        "console",
+        lambda message: (
+            message.type in {"error", "warning"} and trouble.append(message.text)
+        ),
+    )
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("requestfailed", lambda request: trouble.append(f"실패: {request.url}"))
+    page.on(
+        "request",
+        lambda request: (
+            request.url.startswith(("file:", "data:", "blob:"))
+            or trouble.append(f"밖으로 나간 요청: {request.url}")
+        ),
+    )
+    page.goto((SITE / name).as_uri() + query)
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    return page
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def page(browser, request):
+    """쪽마다 한 번만 엽니다. 시험은 밝기나 폭을 바꾸면 되돌립니다."""
+    opened = open_page(browser, request.param)
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
 def visit(browser):
-    """쪽을 열고, 조용하지 않았던 일을 모두 적어 둡니다."""
-    contexts = []
+    pages = []
 
-    def open_page(name, width=1280, scheme="light", query=""):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme=scheme,
-            locale="ko-KR",
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.trouble = trouble = []
-        page.on(
-            "console",
-            lambda message: (
-                message.type in {"error", "warning"} and trouble.append(message.text)
-            ),
-        )
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("requestfailed", lambda request: trouble.append(f"실패: {request.url}"))
-        page.on(
-            "request",
-            lambda request: (
-                request.url.startswith(("file:", "data:", "blob:"))
-                or trouble.append(f"밖으로 나간 요청: {request.url}")
-            ),
-        )
-        page.goto((SITE / name).as_uri() + query)
-        page.evaluate("() => window.MathJax?.startup?.promise")
-        return page
+    def open_one(name, query=""):
+        pages.append(open_page(browser, name, query))
+        return pages[-1]
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    yield open_one
+    for opened in pages:
+        opened.close()
 
 
 def test_the_site_was_built():
@@ -80,13 +91,14 @@ def test_the_site_was_built():
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
-def test_every_page_opens_quietly_and_offline(visit, name, scheme):
-    page = visit(name, scheme=scheme)
-    assert page.trouble == []
+def test_every_page_opens_quietly_and_offline(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_selector(f"html[data-theme={scheme}]", state="attached")
     images = page.locator("img").evaluate_all(
         "all => all.map(i => [i.getAttribute('alt') ?? '', i.src, i.naturalWidth])"
     )
+    page.emulate_media(color_scheme="light")
+    assert page.trouble == []
     assert all(
         alt.strip() and not alt.endswith((".svg", ".png")) for alt, _, _ in images
     )
@@ -96,34 +108,29 @@ def test_every_page_opens_quietly_and_offline(visit, name, scheme):
         assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_no_page_scrolls_sideways_on_a_phone(visit, name):
-    page = visit(name, width=390)
+def test_no_page_scrolls_sideways_on_a_phone(page):
+    page.set_viewport_size({"width": 390, "height": 900})
     widest = page.evaluate("document.documentElement.scrollWidth")
-    assert widest <= 390, page.evaluate(
+    wide = page.evaluate(
         "[...document.querySelectorAll('.bd-article *')].filter("
         "e => e.getBoundingClientRect().right > 391)"
         ".slice(0, 5).map(e => e.outerHTML.slice(0, 200))"
     )
+    page.set_viewport_size(DESKTOP)
+    assert widest <= 390, wide
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_internal_link_arrives(visit, name):
-    page = visit(name)
+def test_every_internal_link_arrives(page):
     links = page.locator("a[href]").evaluate_all(
         # SVG 안의 링크는 주소를 객체에 담습니다.
         "links => links.map(l => l.href.baseVal === undefined ? l.href"
         " : new URL(l.href.baseVal, document.baseURI).href)"
     )
     for link in {link for link in links if link.startswith("file:")}:
-        address, _, anchor = link.partition("#")
-        target = Path(
-            page.evaluate("u => decodeURIComponent(new URL(u).pathname)", address)
-        )
+        address, anchor = urldefrag(link)
+        target = Path(unquote(urlsplit(address).path))
         assert target.is_file(), link
-        if anchor:
-            anchor = page.evaluate("decodeURIComponent", anchor)
-            assert _has_anchor(target, anchor), link
+        assert not anchor or _has_anchor(target, unquote(anchor)), link
 
 
 def _has_anchor(path, anchor, seen={}):  # noqa: B006  한 번 읽은 쪽은 기억합니다
