@@ -7,6 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# 성질의 시험은 모두 이 설정 하나를 씁니다. 그래프를 만드는 시간이 들쭉날쭉하므로 시한은
+# 두지 않습니다.
+settings.register_profile("notes", deadline=None, max_examples=12)
+settings.load_profile("notes")
 
 ROOT = Path(__file__).resolve().parents[1]
 

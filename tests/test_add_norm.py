@@ -6,14 +6,12 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from layers import HALF, MODES, ROUNDING, caught, every_mode, every_policy, normal
 
 from transformer_notes.add_norm import AddAndNorm
 
-promise = settings(deadline=None, max_examples=25)
-few = settings(deadline=None, max_examples=10)
 both_orders = pytest.mark.parametrize("norm_first", [False, True])
 
 
@@ -63,7 +61,6 @@ def sentences(draw):
 
 
 @both_orders
-@promise
 @given(x=sentences())
 def test_equals_the_formula_computed_one_position_at_a_time(norm_first, x):
     layer = built(x.shape[-1], norm_first=norm_first)
@@ -71,7 +68,6 @@ def test_equals_the_formula_computed_one_position_at_a_time(norm_first, x):
     np.testing.assert_allclose(layer(x, bend), expected, rtol=1e-3, atol=1e-3)
 
 
-@few
 @given(sentences(), st.sampled_from([1e-6, 1e-5, 1e-3]))
 def test_equals_the_keras_normalization_forward_and_backward(x, epsilon):
     layer = built(x.shape[-1], epsilon=epsilon)
@@ -106,7 +102,6 @@ def test_equal_entries_give_zero_and_never_nan():
     assert not np.any(AddAndNorm()(tf.fill((1, 2, 4), 7.0), nothing))
 
 
-@few
 @given(st.floats(0.5, 50), st.floats(-20, 20))
 def test_scale_and_shift_of_the_sum_are_forgotten(scale, shift):
     layer, x = AddAndNorm(epsilon=1e-9), normal(1, 3, 16)

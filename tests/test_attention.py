@@ -4,12 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_notes.attention import scaled_dot_product_attention
-
-promise = settings(deadline=None, max_examples=25)
 
 EAGER_GRAPH_XLA = {
     "eager": lambda function: function,
@@ -61,7 +59,6 @@ def as_floats(*arrays, dtype="float32"):
 # --- 다른 구현과 같다 ---------------------------------------------------------------
 
 
-@promise
 @given(cases())
 def test_equals_the_formula_computed_element_by_element(case):
     expected_output, expected_weights = by_loops(*case)
@@ -70,7 +67,6 @@ def test_equals_the_formula_computed_element_by_element(case):
     np.testing.assert_allclose(output, expected_output, atol=1e-13)
 
 
-@promise
 @given(cases())
 def test_no_mask_means_every_key_is_visible(case):
     query, key, value, mask = case
@@ -82,7 +78,6 @@ def test_no_mask_means_every_key_is_visible(case):
         np.testing.assert_array_equal(given_, same)
 
 
-@promise
 @given(cases(ranks=[4], hidden=False))
 def test_equals_keras_dot_product_attention(case):
     *tensors, mask = case
@@ -98,7 +93,6 @@ def test_equals_keras_dot_product_attention(case):
 
 
 @pytest.mark.filterwarnings("ignore:.*softmax over axis.*has size 1")
-@promise
 @given(cases(ranks=[3]))
 def test_equals_the_keras_attention_layer_once_the_query_is_scaled(case):
     query, key, value = as_floats(*case[:3])
@@ -114,7 +108,6 @@ def test_equals_the_keras_attention_layer_once_the_query_is_scaled(case):
 # --- 가중 평균이다 ------------------------------------------------------------------
 
 
-@promise
 @given(cases())
 def test_each_row_of_weights_sums_to_one_or_is_empty(case):
     *tensors, mask = case
@@ -126,7 +119,6 @@ def test_each_row_of_weights_sums_to_one_or_is_empty(case):
     )
 
 
-@promise
 @given(cases(hidden=False))
 def test_output_never_leaves_the_range_of_the_visible_values(case):
     query, key, value, mask = case
@@ -141,7 +133,6 @@ def test_output_never_leaves_the_range_of_the_visible_values(case):
     assert np.all(output.numpy() <= high + 1e-12)
 
 
-@promise
 @given(cases())
 def test_repeating_all_keys_and_values_changes_nothing(case):
     query, key, value, _ = case
@@ -155,7 +146,6 @@ def test_repeating_all_keys_and_values_changes_nothing(case):
 # --- 순서를 모른다 ------------------------------------------------------------------
 
 
-@promise
 @given(cases(), st.randoms(use_true_random=False))
 def test_reordering_keys_with_their_values_changes_nothing(case, random):
     query, key, value, mask = case
@@ -170,7 +160,6 @@ def test_reordering_keys_with_their_values_changes_nothing(case, random):
     )
 
 
-@promise
 @given(cases(), st.randoms(use_true_random=False))
 def test_reordering_queries_reorders_outputs(case, random):
     query, key, value, mask = case
@@ -185,7 +174,6 @@ def test_reordering_queries_reorders_outputs(case, random):
 # --- 가린 것은 보지 않는다 ----------------------------------------------------------
 
 
-@promise
 @given(cases())
 def test_hidden_keys_and_values_never_matter(case):
     query, key, value, mask = case
@@ -203,7 +191,6 @@ def test_hidden_keys_and_values_never_matter(case):
     np.testing.assert_array_equal(changed_weights, weights)
 
 
-@promise
 @given(cases())
 def test_no_gradient_reaches_a_key_or_value_that_nobody_sees(case):
     query, key, value, mask = case

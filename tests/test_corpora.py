@@ -12,7 +12,7 @@ from pathlib import Path
 
 import benchmark_dates
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_notes import corpora
@@ -20,7 +20,6 @@ from transformer_notes.corpora import DATE_FORMS, FIRST_YEAR, LAST_YEAR
 
 ROOT = Path(__file__).resolve().parents[1]
 STALE = "결과가 낡았습니다. python tests/benchmark_dates.py를 실행해 주세요."
-promise = settings(deadline=None, max_examples=25)
 
 every_day = st.dates(datetime.date(1950, 1, 1), datetime.date(2049, 12, 31))
 every_form = st.sampled_from(DATE_FORMS)
@@ -91,7 +90,6 @@ def parse(text, form):
 # --- 답은 언제나 옳습니다 -----------------------------------------------------------
 
 
-@promise
 @given(every_day, every_form, seeds)
 def test_every_expression_parses_back_to_its_answer(day, form, seed):
     for text, iso in corpora.dates(10, seed, [day], [form]):
@@ -156,7 +154,6 @@ def test_june_and_october_lose_their_final_consonant():
     assert any("시월" in text for text in texts)
 
 
-@promise
 @given(st.integers(1, 9999))
 def test_every_number_is_read_back(number):
     assert read_hangul_number(corpora._sino_korean(number)) == number
@@ -229,7 +226,6 @@ def test_every_expression_is_composed_hangul_without_stray_spaces():
 # --- 떼어 두기 ----------------------------------------------------------------------
 
 
-@promise
 @given(st.floats(0.001, 0.999), seeds)
 def test_the_split_is_a_partition_of_all_days(fraction, seed):
     training, held_out = corpora.split_days(fraction, seed)
@@ -263,7 +259,6 @@ def test_the_same_seed_writes_the_same_expressions_everywhere():
     assert [str(day) for day in corpora.split_days()[1][:3]] == KNOWN_DAYS
 
 
-@promise
 @given(seeds, st.integers(1, 50))
 def test_a_longer_run_of_days_keeps_its_answers(seed, count):
     answers = [iso for _, iso in corpora.dates(count + 10, seed)]

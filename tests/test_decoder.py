@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from layers import HALF, MODES, normal
 
@@ -17,7 +17,6 @@ from transformer_notes.encoder import EncoderLayer
 from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.transformer import TransformerConfig
 
-promise = settings(deadline=None, max_examples=8)
 CONFIG = TransformerConfig(
     vocab_size=9, d_model=8, num_heads=2, num_layers=2, d_ff=12, dropout=0.0
 )
@@ -116,7 +115,6 @@ def test_without_cross_attention_a_layer_is_a_masked_encoder_layer():
 
 
 @every_block
-@promise
 @given(length=st.integers(2, 6), split=st.integers(1, 5), seed=st.integers(0, 99))
 def test_the_future_never_changes_the_past(kind, length, split, seed):
     split = min(split, length - 1)
@@ -128,7 +126,6 @@ def test_the_future_never_changes_the_past(kind, length, split, seed):
 
 
 @every_block
-@promise
 @given(length=st.integers(1, 4), padding=st.integers(0, 4), seed=st.integers(0, 99))
 def test_source_padding_never_changes_the_output(kind, length, padding, seed):
     decoder, (x, memory) = shared(kind), inputs(length_memory=length)
@@ -138,7 +135,6 @@ def test_source_padding_never_changes_the_output(kind, length, padding, seed):
     np.testing.assert_allclose(output, decoder(x, memory), atol=1e-4)
 
 
-@promise
 @given(length=st.integers(1, 4), padding=st.integers(0, 4))
 def test_target_padding_never_changes_other_positions(length, padding):
     decoder, (x, memory) = shared(), inputs(length=length)
@@ -150,7 +146,6 @@ def test_target_padding_never_changes_other_positions(length, padding):
     np.testing.assert_allclose(output, decoder(x, memory), atol=1e-4)
 
 
-@promise
 @given(st.permutations(range(4)))
 def test_reordering_the_memory_with_its_mask_changes_nothing(order):
     decoder, (x, memory) = shared(), inputs()
@@ -245,7 +240,6 @@ def test_the_callers_cache_is_not_written_to():
     assert all(np.any(tensor) for pair in new for tensor in pair)
 
 
-@promise
 @given(
     sizes=st.lists(st.integers(1, 3), min_size=1, max_size=3), spare=st.integers(0, 2)
 )

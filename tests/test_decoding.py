@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_notes import decoding
@@ -18,7 +18,6 @@ from transformer_notes.masking import padding_mask
 from transformer_notes.transformer import Transformer, TransformerConfig
 
 PAD, BOS, EOS = 0, 1, 2
-PROPERTY = settings(deadline=None, max_examples=15)
 
 
 def make_model(vocab_size=6, seed=0, dtype=None, **options):
@@ -141,7 +140,6 @@ def answers(ids):
 SOURCES = st.lists(st.integers(3, 5), min_size=1, max_size=2)
 
 
-@PROPERTY
 @given(SOURCES, st.sampled_from([0, 2]), st.integers(0, 10_000))
 def test_greedy_equals_recomputing_every_prefix(model, source, max_extra, seed):
     randomize(model, seed)
@@ -149,7 +147,6 @@ def test_greedy_equals_recomputing_every_prefix(model, source, max_extra, seed):
     assert answers(greedy(model, [source], BOS, EOS, max_extra)) == [expected]
 
 
-@PROPERTY
 @given(
     SOURCES,
     st.integers(0, 10_000),
@@ -173,7 +170,6 @@ def test_every_beam_equals_the_plain_reference(model, source, seed, sizes, alpha
     assert all(answer == () for answer in ids[len(expected) :])
 
 
-@PROPERTY
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.6, 1.5]))
 def test_a_beam_that_prunes_nothing_equals_exhaustive_search(tiny, seed, alpha):
     randomize(tiny, seed)
@@ -189,7 +185,6 @@ def test_a_beam_that_prunes_nothing_equals_exhaustive_search(tiny, seed, alpha):
     np.testing.assert_array_equal(score, scores[:, 0])
 
 
-@PROPERTY
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.6, 2.0]))
 def test_a_beam_of_one_equals_greedy(model, seed, alpha):
     randomize(model, seed)
@@ -358,7 +353,6 @@ def test_a_long_finished_beam_is_compared_by_its_own_length(model):
 # ---- 뽑기
 
 
-@PROPERTY
 @given(
     st.integers(0, 10_000),
     st.sampled_from([0.3, 1.0, 2.0]),

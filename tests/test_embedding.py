@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from layers import caught
@@ -44,7 +44,6 @@ def one_hot_product(ids, table):
 # --- 계산 ---------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=25)
 @given(ids=some_ids)
 def test_lookup_equals_one_hot_times_matrix_times_sqrt_d_model(ids):
     layer = built()
@@ -52,7 +51,6 @@ def test_lookup_equals_one_hot_times_matrix_times_sqrt_d_model(ids):
     np.testing.assert_allclose(layer(ids), expected, rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=25)
 @given(ids=some_ids)
 def test_it_is_the_keras_embedding_scaled(ids):
     layer = built()
@@ -62,7 +60,6 @@ def test_it_is_the_keras_embedding_scaled(ids):
     np.testing.assert_allclose(layer(ids), reference(ids) * D_MODEL**0.5, rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=25)
 @given(ids=some_ids, order=st.permutations(range(VOCAB_SIZE)))
 def test_renumbering_the_tokens_changes_nothing(ids, order):
     layer, renumbered = built(), built()
@@ -73,7 +70,6 @@ def test_renumbering_the_tokens_changes_nothing(ids, order):
     np.testing.assert_array_equal(layer(ids), renumbered(order[ids]))
 
 
-@settings(deadline=None, max_examples=25)
 @given(ids=some_ids)
 def test_gradient_is_the_dense_one_and_touches_only_the_used_rows(ids):
     layer = built()
@@ -243,7 +239,6 @@ def test_fit_refuses_ids_outside_the_vocabulary():
     assert f"vocab_size={VOCAB_SIZE}" in message
 
 
-@settings(deadline=None, max_examples=25)
 @given(
     ids=hnp.arrays(
         np.int64,

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from layers import HALF, MODES, normal
 
@@ -16,7 +16,6 @@ from transformer_notes.encoder import Encoder, EncoderLayer
 from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.transformer import TransformerConfig
 
-promise = settings(deadline=None, max_examples=10)
 CONFIG = TransformerConfig(
     vocab_size=9, d_model=8, num_heads=2, num_layers=2, d_ff=12, dropout=0.0
 )
@@ -76,7 +75,6 @@ def normalized(x, gamma, beta):
 
 
 @both_norms
-@promise
 @given(st.integers(1, 3), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_equals_the_formula_computed_in_numpy(norm_first, batch, length, seed):
     encoder = built(norm_first=norm_first)
@@ -113,7 +111,6 @@ def test_only_the_pre_norm_stack_has_a_final_norm():
 
 @every_block
 @both_norms
-@promise
 @given(length=st.integers(1, 5), padding=st.integers(0, 4), seed=st.integers(0, 99))
 def test_padding_never_changes_other_positions(kind, norm_first, length, padding, seed):
     block, x = built(kind, norm_first=norm_first), normal(2, length, 8, seed=seed)
@@ -123,7 +120,6 @@ def test_padding_never_changes_other_positions(kind, norm_first, length, padding
     np.testing.assert_allclose(output, block(x), atol=1e-4)
 
 
-@promise
 @given(st.permutations(range(5)))
 def test_without_positions_reordering_the_input_reorders_the_output(order):
     encoder, x = built(), normal(2, 5, 8)
@@ -131,7 +127,6 @@ def test_without_positions_reordering_the_input_reorders_the_output(order):
     np.testing.assert_allclose(shuffled, encoder(x).numpy()[:, order], atol=1e-4)
 
 
-@promise
 @given(st.integers(2, 4), st.integers(1, 5))
 def test_sentences_in_a_batch_do_not_touch_each_other(batch, length):
     encoder, x = built(), normal(batch, length, 8)

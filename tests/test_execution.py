@@ -120,7 +120,7 @@ def test_prose_executes_nothing_and_a_cell_or_module_executes_its_pages(book):
     assert executed(book.build()) == ["plain"]
     assert "<span></span>둘" in (book.html / "plain.html").read_text()
 
-    module = book.root / "transformer_notes" / "_checks.py"
+    module = book.root / "transformer_notes" / "checks.py"
     module.write_text(
         module.read_text(encoding="utf-8") + "\n# 고침\n", encoding="utf-8"
     )
@@ -187,8 +187,8 @@ def package(tmp_path, monkeypatch):
     folder.mkdir()
     sources = {
         "__init__": "",
-        "attention": "from transformer_notes import _checks",
-        "_checks": "",
+        "attention": "from transformer_notes import checks",
+        "checks": "",
         "embedding": "",
     }
     for name, source in sources.items():
@@ -200,14 +200,14 @@ def package(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "cell, depends",
     [
-        ("from transformer_notes.attention import f", {"attention", "_checks"}),
-        ("from transformer_notes import attention", {"attention", "_checks"}),
+        ("from transformer_notes.attention import f", {"attention", "checks"}),
+        ("from transformer_notes import attention", {"attention", "checks"}),
         ("import transformer_notes.embedding as e", {"embedding"}),
-        ("import transformer_notes", {"attention", "_checks", "embedding"}),
-        ("from transformer_notes import *", {"attention", "_checks", "embedding"}),
+        ("import transformer_notes", {"attention", "checks", "embedding"}),
+        ("from transformer_notes import *", {"attention", "checks", "embedding"}),
         (
             "%time from transformer_notes import embedding",
-            {"attention", "_checks", "embedding"},
+            {"attention", "checks", "embedding"},
         ),
         ("import numpy", set()),
     ],
@@ -218,7 +218,7 @@ def test_the_key_changes_exactly_with_the_modules_a_page_imports(
     def key():
         return cache_key(read_notebook("page.md", CELL.format(cell)))
 
-    for module in ("attention", "_checks", "embedding"):
+    for module in ("attention", "checks", "embedding"):
         before = key()
         path = package / f"{module}.py"
         path.write_text(path.read_text() + "\n# 고침")

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from layers import (
     HALF,
@@ -20,9 +20,6 @@ from layers import (
 )
 
 from transformer_notes.feed_forward import PositionwiseFeedForward
-
-promise = settings(deadline=None, max_examples=25)
-few = settings(deadline=None, max_examples=10)
 
 
 def built(d_model=6, d_ff=10, **options):
@@ -54,7 +51,6 @@ def cases(draw):
 # --- 다른 구현과 같다 ---------------------------------------------------------------
 
 
-@promise
 @given(cases())
 def test_equals_the_formula_computed_one_hidden_unit_at_a_time(case):
     sizes, x = case
@@ -62,7 +58,6 @@ def test_equals_the_formula_computed_one_hidden_unit_at_a_time(case):
     np.testing.assert_allclose(layer(x), by_units(layer, x.numpy()), atol=1e-5)
 
 
-@few
 @given(cases())
 def test_equals_two_dense_layers_forward_and_backward(case):
     sizes, x = case
@@ -85,7 +80,6 @@ def test_equals_two_dense_layers_forward_and_backward(case):
         np.testing.assert_allclose(our, their, rtol=1e-4, atol=1e-4)
 
 
-@few
 @given(cases())
 def test_equals_two_convolutions_with_kernel_size_one(case):
     sizes, x = case
@@ -100,7 +94,6 @@ def test_equals_two_convolutions_with_kernel_size_one(case):
 # --- 자리마다 따로 -----------------------------------------------------------------
 
 
-@few
 @given(st.permutations(range(5)))
 def test_reordering_a_sentence_reorders_the_output(order):
     layer, x = built(), normal(2, 5, 6)
@@ -108,7 +101,6 @@ def test_reordering_a_sentence_reorders_the_output(order):
     np.testing.assert_allclose(layer(tf.gather(x, order, axis=1)), expected, atol=1e-6)
 
 
-@few
 @given(st.integers(0, 1), st.integers(0, 4))
 def test_changing_one_position_never_changes_another(sentence, position):
     layer, x = built(), normal(2, 5, 6).numpy()
@@ -118,7 +110,6 @@ def test_changing_one_position_never_changes_another(sentence, position):
     assert np.argwhere(moved).tolist() == [[sentence, position]]
 
 
-@few
 @given(st.integers(1, 4), st.integers(0, 3))
 def test_neighbours_and_padding_never_matter(length, padding):
     layer, x = built(), normal(2, length, 6)
@@ -150,7 +141,6 @@ def test_it_can_add_negative_numbers():
     assert 0.1 < np.mean(output < 0) < 0.9
 
 
-@few
 @given(st.integers(0, 2**32 - 1))
 def test_output_never_moves_while_every_unit_is_off(seed):
     layer = built()

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from layers import caught
@@ -16,7 +16,6 @@ from transformer_notes.linear_softmax import LinearSoftmax
 
 VOCAB_SIZE, D_MODEL = 11, 6
 # Keras 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
-few_examples = settings(deadline=None, max_examples=25)
 some_vectors = hnp.arrays(
     np.float32,
     hnp.array_shapes(max_dims=3, max_side=4).map(lambda shape: (*shape, D_MODEL)),
@@ -55,7 +54,6 @@ def numpy_softmax(logits):
 
 
 @kinds
-@few_examples
 @given(x=some_vectors)
 def test_logits_are_dot_products_with_the_columns(kind, x):
     layer = built(kind)
@@ -63,7 +61,6 @@ def test_logits_are_dot_products_with_the_columns(kind, x):
     np.testing.assert_allclose(layer(x), expected, atol=1e-5)
 
 
-@few_examples
 @given(x=some_vectors)
 def test_separate_layer_equals_keras_dense_without_bias(x):
     layer, dense = built("separate"), keras.layers.Dense(VOCAB_SIZE, use_bias=False)
@@ -73,7 +70,6 @@ def test_separate_layer_equals_keras_dense_without_bias(x):
 
 
 @kinds
-@few_examples
 @given(x=some_vectors)
 def test_probabilities_equal_softmax_over_the_last_axis(kind, x):
     layer = built(kind)

@@ -4,13 +4,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_notes.attention import scaled_dot_product_attention
 from transformer_notes.masking import look_ahead_mask, padding_mask
-
-promise = settings(deadline=None, max_examples=25)
 
 EAGER_GRAPH_XLA = {
     "eager": lambda function: function,
@@ -41,7 +39,6 @@ def sentences(batch, length, depth, seed=0):
 # --- 패딩 마스크 --------------------------------------------------------------------
 
 
-@promise
 @given(padded_ids())
 def test_padding_mask_is_true_exactly_at_the_real_tokens(case):
     ids, pad_id = case
@@ -51,7 +48,6 @@ def test_padding_mask_is_true_exactly_at_the_real_tokens(case):
     np.testing.assert_array_equal(mask[:, 0, 0], ids != pad_id)
 
 
-@promise
 @given(padded_ids())
 def test_padding_mask_equals_the_mask_of_the_keras_embedding(case):
     ids, pad_id = case
@@ -60,7 +56,6 @@ def test_padding_mask_equals_the_mask_of_the_keras_embedding(case):
     np.testing.assert_array_equal(padding_mask(ids)[:, 0, 0], expected)
 
 
-@promise
 @given(padded_ids(), st.integers(1, 4))
 def test_padding_never_changes_other_positions(case, extra):
     ids, pad_id = case
@@ -111,7 +106,6 @@ def test_pad_id_may_be_any_single_integer(pad_id):
 # --- 룩어헤드 마스크 ----------------------------------------------------------------
 
 
-@promise
 @given(st.integers(1, 12))
 def test_each_position_sees_itself_and_everything_before_it(length):
     mask = look_ahead_mask(length)
@@ -123,7 +117,6 @@ def test_each_position_sees_itself_and_everything_before_it(length):
         )
 
 
-@promise
 @given(st.integers(1, 6))
 def test_look_ahead_mask_equals_the_causal_attention_of_keras(length):
     query, key, value = (tf.cast(t, tf.float32) for t in sentences(2, length, 4))
@@ -137,7 +130,6 @@ def test_look_ahead_mask_equals_the_causal_attention_of_keras(length):
     )
 
 
-@promise
 @given(st.integers(2, 6), st.data())
 def test_later_positions_never_change_earlier_outputs(length, data):
     first_changed = data.draw(st.integers(1, length - 1))
@@ -187,7 +179,6 @@ def test_look_ahead_mask_follows_the_length_of_its_input(mode):
 # --- 둘을 함께 ----------------------------------------------------------------------
 
 
-@promise
 @given(padded_ids())
 def test_combined_masks_show_real_tokens_that_are_not_later(case):
     ids, pad_id = case

@@ -8,15 +8,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from layers import HALF, MODES, caught, every_mode, normal, random_weights
 
 from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.multi_head_attention import MultiHeadAttention
 
-promise = settings(deadline=None, max_examples=25)
-few = settings(deadline=None, max_examples=10)
 # 층을 예마다 새로 만들지 않도록 모양을 정해 둡니다. 차례로 층의 인자
 # (d_model, num_heads, key_dim, value_dim, use_bias), 쿼리와 키와 값의 depth,
 # (batch, length_q, length_k)입니다.
@@ -114,7 +112,6 @@ def keras_twin(layer):
 # --- 다른 구현과 같다 ---------------------------------------------------------------
 
 
-@promise
 @given(cases())
 def test_equals_the_formula_computed_one_head_at_a_time(case):
     options, inputs, mask = case
@@ -126,7 +123,6 @@ def test_equals_the_formula_computed_one_head_at_a_time(case):
 
 
 @pytest.mark.filterwarnings("ignore:.*softmax over axis.*has size 1")
-@promise
 # 케라스 3.15의 ops.add는 모양이 (num_heads, 1)인 편향을 길이의 축에 더합니다.
 # 그래서 key_dim이 1이면서 편향이 있는 마지막 모양은 뺍니다.
 @given(cases(SHAPES[:-1], hidden=False))
@@ -151,7 +147,6 @@ def test_equals_the_keras_layer_forward_and_backward(case):
         np.testing.assert_allclose(our, their, rtol=1e-4, atol=1e-4)
 
 
-@promise
 @given(cases())
 def test_one_head_equals_one_attention_between_linear_maps(case):
     _, (query, key, value), mask = case
@@ -164,7 +159,6 @@ def test_one_head_equals_one_attention_between_linear_maps(case):
 # --- 어텐션의 성질을 물려받는다 -----------------------------------------------------
 
 
-@promise
 @given(cases())
 def test_each_row_of_weights_sums_to_one_or_is_empty(case):
     options, inputs, mask = case
@@ -175,7 +169,6 @@ def test_each_row_of_weights_sums_to_one_or_is_empty(case):
     np.testing.assert_allclose(weights.numpy().sum(-1), mask.any(-1), atol=1e-5)
 
 
-@few
 @given(st.permutations(range(5)))
 def test_reordering_a_sentence_reorders_the_output(order):
     layer, x = built(), normal(2, 5, 8)
@@ -187,7 +180,6 @@ def test_reordering_a_sentence_reorders_the_output(order):
     np.testing.assert_allclose(new_weights, expected, atol=1e-5)
 
 
-@few
 @given(st.integers(1, 4), st.integers(0, 3))
 def test_padding_never_changes_other_positions(length, padding):
     layer, x = built(), normal(2, length, 8)
@@ -518,7 +510,6 @@ def test_step_by_step_equals_all_at_once(mode, as_tensor, sizes):
     np.testing.assert_allclose(steps, whole, atol=1e-5)
 
 
-@few
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=4), st.integers(0, 2))
 def test_any_chunks_equal_all_at_once(sizes, spare):
     layer, length = built(), sum(sizes)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_notes.decoder import Decoder, DecoderLayer
@@ -34,7 +34,6 @@ torch, keras_hub = library("torch"), library("keras_hub")
 needs_torch = pytest.mark.skipif(torch is None, reason="torch가 없습니다")
 needs_keras_hub = pytest.mark.skipif(keras_hub is None, reason="keras-hub가 없습니다")
 both_norms = pytest.mark.parametrize("norm_first", [False, True])
-few = settings(deadline=None, max_examples=6)
 
 
 # --- 무작위 크기와 가중치 -----------------------------------------------------------
@@ -237,7 +236,6 @@ def assert_same_as_torch(layer, convert, call, inputs, module, call_module):
 
 
 @needs_torch
-@few
 @given(cases(), st.booleans(), st.floats(0, 1))
 def test_attention_equals_torch_forward_and_backward(case, use_bias, shown):
     d_model, num_heads = case.sizes["d_model"], case.sizes["num_heads"]
@@ -309,7 +307,6 @@ def assert_encoder_same_as_torch(case, norm_first, epsilon=1e-5):
 
 @needs_torch
 @both_norms
-@few
 @given(case=cases())
 def test_encoder_equals_torch_forward_and_backward(norm_first, case):
     assert_encoder_same_as_torch(case, norm_first)
@@ -317,7 +314,6 @@ def test_encoder_equals_torch_forward_and_backward(norm_first, case):
 
 @needs_torch
 @both_norms
-@few
 @given(case=cases())
 def test_decoder_equals_torch_forward_and_backward(norm_first, case):
     stack = ours(Decoder, case, norm_first)
@@ -346,7 +342,6 @@ def test_decoder_equals_torch_forward_and_backward(norm_first, case):
 
 
 @needs_torch
-@few
 @given(case=cases())
 def test_another_epsilon_is_noticed(case):
     with pytest.raises(AssertionError):
@@ -385,7 +380,6 @@ def assert_same_as_keras_hub(layer, call, inputs, call_twin):
 
 @needs_keras_hub
 @both_norms
-@few
 @given(case=cases())
 def test_encoder_layer_equals_keras_hub_forward_and_backward(norm_first, case):
     layer = ours(EncoderLayer, case, norm_first)
@@ -399,7 +393,6 @@ def test_encoder_layer_equals_keras_hub_forward_and_backward(norm_first, case):
 
 @needs_keras_hub
 @both_norms
-@few
 @given(case=cases())
 def test_decoder_layer_equals_keras_hub_forward_and_backward(norm_first, case):
     layer = ours(DecoderLayer, case, norm_first)

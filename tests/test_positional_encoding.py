@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from layers import caught
 
@@ -23,7 +23,6 @@ POLICIES = {
     "mixed_float16": "float16",
     "mixed_bfloat16": "bfloat16",
 }
-some_property = settings(deadline=None, max_examples=25)
 even_widths = st.integers(1, 32).map(lambda pairs: 2 * pairs)
 lengths = st.integers(1, 60)
 
@@ -67,7 +66,6 @@ every_policy = pytest.mark.parametrize("policy", POLICIES)
 # --- 사인파 표 -----------------------------------------------------------------------
 
 
-@some_property
 @given(length=lengths, d_model=even_widths)
 def test_table_is_the_complex_exponential_with_sine_and_cosine_in_turn(length, d_model):
     table = sinusoidal_encoding(length, d_model)
@@ -76,14 +74,12 @@ def test_table_is_the_complex_exponential_with_sine_and_cosine_in_turn(length, d
     np.testing.assert_allclose(table, reference(range(length), d_model), atol=1e-6)
 
 
-@some_property
 @given(length=lengths, d_model=even_widths)
 def test_every_position_has_the_same_norm(length, d_model):
     norms = np.linalg.norm(sinusoidal_encoding(length, d_model), axis=1)
     np.testing.assert_allclose(norms, math.sqrt(d_model / 2), rtol=1e-5)
 
 
-@some_property
 @given(d_model=even_widths, offset=st.integers(0, 30))
 def test_dot_product_depends_on_the_offset_alone(d_model, offset):
     table = sinusoidal_encoding(60, d_model).numpy().astype(np.float64)
@@ -91,7 +87,6 @@ def test_dot_product_depends_on_the_offset_alone(d_model, offset):
     np.testing.assert_allclose(products, products[0], atol=1e-5 * d_model)
 
 
-@some_property
 @given(d_model=even_widths, offset=st.integers(-30, 30))
 def test_moving_by_an_offset_is_one_rotation_for_all_positions(d_model, offset):
     table = sinusoidal_encoding(90, d_model).numpy()
@@ -101,7 +96,6 @@ def test_moving_by_an_offset_is_one_rotation_for_all_positions(d_model, offset):
     np.testing.assert_allclose(moved, spiral[30 + offset : 60 + offset], atol=1e-5)
 
 
-@some_property
 @given(short=lengths, more=st.integers(0, 30), d_model=even_widths)
 def test_longer_table_begins_with_the_shorter_one(short, more, d_model):
     long = sinusoidal_encoding(short + more, d_model)[:short]
@@ -175,7 +169,6 @@ def test_wrong_sizes_are_refused_with_the_reason(length, d_model, kind, parts):
 
 
 @pytest.mark.parametrize("make", [sinusoidal, learned])
-@some_property
 @given(data=st.data())
 def test_layer_adds_the_rows_from_start_on(make, data):
     length = data.draw(st.integers(1, MAX_LENGTH))
@@ -491,7 +484,6 @@ def test_learned_layer_may_have_an_odd_width():
     assert LearnedPositionalEncoding(4)(tf.zeros((1, 3, 5))).shape == (1, 3, 5)
 
 
-@some_property
 @given(start=st.integers(0, 8), length=st.integers(1, 4))
 def test_gradient_reaches_the_used_rows_and_no_others(start, length):
     layer, x = learned(), inputs(batch=3, length=length)

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from layers import MODES
 
@@ -15,8 +15,6 @@ from transformer_notes.seq2seq import (
     MultiplicativeAttention,
     Seq2Seq,
 )
-
-promise = settings(deadline=None, max_examples=10)
 
 SCORES = ["dot", "scaled", "general"]
 ATTENTIONS = [None, "additive", "multiplicative"]
@@ -77,7 +75,6 @@ def make(attention="additive", cell="lstm", **options):
 # --- 어텐션: 다른 구현과 같다 --------------------------------------------------------
 
 
-@promise
 @given(cases())
 def test_equals_the_formula_computed_pair_by_pair(case):
     tensors, mask = case
@@ -89,7 +86,6 @@ def test_equals_the_formula_computed_pair_by_pair(case):
 
 
 @pytest.mark.filterwarnings("ignore:.*softmax over axis.*has size 1")
-@promise
 @given(cases())
 def test_multiplicative_equals_the_keras_attention_layer(case):
     (query, key, value), mask = case
@@ -105,7 +101,6 @@ def test_multiplicative_equals_the_keras_attention_layer(case):
 
 
 @pytest.mark.filterwarnings("ignore:.*softmax over axis.*has size 1")
-@promise
 @given(cases())
 def test_additive_equals_the_keras_layer_behind_two_linear_maps(case):
     query, key, value = case[0]
@@ -134,7 +129,6 @@ def test_query_and_key_may_differ_in_depth_except_in_the_dot_product():
 # --- 어텐션: 가린 것은 보지 않는다 ----------------------------------------------------
 
 
-@promise
 @given(cases())
 def test_rows_sum_to_one_or_are_empty_and_hidden_keys_never_matter(case):
     (query, key, value), mask = case

@@ -13,15 +13,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tokenizers
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_notes import tokenization
 from transformer_notes.masking import padding_mask
 from transformer_notes.tokenization import SPECIAL_TOKENS, Tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
-promise = settings(deadline=None, max_examples=25)
 
 CORPUS = [
     "나는 어제 책을 읽었다",
@@ -44,14 +42,12 @@ def decomposed(text):
 # --- 되돌리기 -----------------------------------------------------------------------
 
 
-@promise
 @given(known_texts)
 def test_decoding_returns_every_text_over_known_characters(text):
     assert TOKENIZER.decode(TOKENIZER.encode(text)) == text
     assert TOKENIZER.decode(TOKENIZER.encode(text, bos=True, eos=True)) == text
 
 
-@promise
 @given(st.lists(known_texts, min_size=1, max_size=5))
 def test_decoding_a_padded_batch_returns_every_text(texts):
     ids = TOKENIZER.encode(texts, bos=True, eos=True)
@@ -60,7 +56,6 @@ def test_decoding_a_padded_batch_returns_every_text(texts):
     assert TOKENIZER.decode(ids.tolist()) == texts
 
 
-@promise
 @given(known_texts)
 def test_decomposed_hangul_gives_the_ids_of_composed_hangul(text):
     np.testing.assert_array_equal(
@@ -74,7 +69,6 @@ def test_training_on_decomposed_hangul_gives_the_same_vocabulary():
     assert again.vocabulary == TOKENIZER.vocabulary
 
 
-@promise
 @given(st.lists(any_texts, min_size=1, max_size=4))
 def test_any_corpus_round_trips_through_its_own_tokenizer(texts):
     texts = [*texts, "글"]
@@ -116,7 +110,6 @@ def test_special_tokens_written_in_a_text_stay_text(tmp_path, through_a_file):
     assert tokenizer.decode(ids) == texts
 
 
-@promise
 @given(st.lists(st.integers(0, 79), max_size=20))
 def test_silent_tokens_never_change_the_decoded_text(ids):
     spoken = [token_id for token_id in ids if token_id not in (0, 2, 3)]
@@ -132,7 +125,6 @@ def test_unknown_characters_are_one_unk_each_and_are_reported():
     assert TOKENIZER.decode(TOKENIZER.encode(text)) == ("나는 <unk><unk> 책을 <unk>다")
 
 
-@promise
 @given(st.text(max_size=20))
 def test_reported_characters_are_exactly_the_unk_tokens(text):
     unknown = TOKENIZER.unknown_characters(text)
@@ -143,7 +135,6 @@ def test_reported_characters_are_exactly_the_unk_tokens(text):
 # --- 배치 ---------------------------------------------------------------------------
 
 
-@promise
 @given(
     st.lists(known_texts, max_size=5),
     st.booleans(),
@@ -169,7 +160,6 @@ def test_each_row_is_its_text_between_bos_and_eos(texts, bos, eos, limit, paddin
         assert row == expected + [0] * (length - len(expected))
 
 
-@promise
 @given(known_texts, st.integers(2, 10))
 def test_truncation_never_cuts_eos(text, limit):
     ids = TOKENIZER.encode(text, eos=True, max_length=limit)
@@ -177,7 +167,6 @@ def test_truncation_never_cuts_eos(text, limit):
     assert ids[-1] == TOKENIZER.eos_id
 
 
-@promise
 @given(st.lists(known_texts, min_size=1, max_size=5))
 def test_padding_mask_sees_exactly_the_tokens_of_each_text(texts):
     mask = padding_mask(TOKENIZER.encode(texts, eos=True))
@@ -241,7 +230,6 @@ def merge_by_hand(texts, merges):
     return vocabulary
 
 
-@promise
 @given(
     st.lists(st.text("가나다라", min_size=1, max_size=5), min_size=1, max_size=8),
     st.integers(0, 12),
@@ -252,7 +240,6 @@ def test_merges_equal_an_independent_implementation(words, merges):
     assert tokenizer.vocabulary == expected
 
 
-@promise
 @given(st.permutations(CORPUS))
 def test_training_does_not_depend_on_the_order_of_the_texts(texts):
     assert Tokenizer.train(texts, 80, 1).vocabulary == TOKENIZER.vocabulary
@@ -288,7 +275,6 @@ def test_the_smallest_vocabulary_holds_special_tokens_and_characters():
 # --- 파일 ---------------------------------------------------------------------------
 
 
-@promise
 @given(texts=st.lists(known_texts, min_size=1, max_size=5))
 def test_loaded_tokenizer_encodes_and_decodes_as_before(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("saved") / "tokenizer.json"
@@ -324,7 +310,7 @@ def test_interrupted_save_keeps_the_old_file(tmp_path, monkeypatch, failing):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tokenization.os, failing, interrupt)
+    monkeypatch.setattr(os, failing, interrupt)
     with pytest.raises(KeyboardInterrupt):
         TOKENIZER.save(path)
     assert path.read_text(encoding="utf-8") == "옛 파일"
@@ -338,7 +324,6 @@ def saved(tmp_path_factory):
     return path.read_bytes()
 
 
-@promise
 @given(data=st.data())
 def test_half_a_file_is_named(tmp_path_factory, saved, data):
     # 마지막 바이트는 닫는 중괄호입니다. 그 앞 어디에서 끊겨도 알아봅니다.

@@ -16,7 +16,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from tensorflow.python.framework.config import disable_op_determinism
@@ -37,7 +37,6 @@ from transformer_notes.training import (
 from transformer_notes.transformer import Transformer, TransformerConfig
 
 ROOT = Path(__file__).resolve().parents[1]
-quick = settings(deadline=None, max_examples=25)
 graphs = pytest.mark.parametrize("jit_compile", [False, True])
 
 
@@ -78,7 +77,6 @@ def labelled_logits(draw):
 # ---------------------------------------------------------------- 손실
 
 
-@quick
 @given(labelled_logits(), st.sampled_from([0.0, 0.1, 0.5]), st.integers(-1, 8))
 def test_loss_equals_a_plain_loop(data, smoothing, pad_id):
     labels, logits = data
@@ -87,7 +85,6 @@ def test_loss_equals_a_plain_loop(data, smoothing, pad_id):
     np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-5)
 
 
-@quick
 @given(labelled_logits(), st.integers(1, 4), st.sampled_from([0.0, 0.1]))
 def test_padding_never_changes_loss_accuracy_or_gradient(data, extra, smoothing):
     labels, logits = data
@@ -108,7 +105,6 @@ def test_padding_never_changes_loss_accuracy_or_gradient(data, extra, smoothing)
     assert not np.nan_to_num(gradient[:, -extra:]).any()
 
 
-@quick
 @given(labelled_logits())
 def test_accuracy_equals_counting(data):
     labels, logits = data
@@ -211,7 +207,6 @@ def test_wrong_arguments_of_the_loss_are_explained(
 # ---------------------------------------------------------------- 스케줄
 
 
-@quick
 @given(st.integers(0, 10**7), st.integers(1, 4096), st.integers(1, 10**5))
 def test_schedule_equals_the_formula_whatever_the_type_of_step(step, d_model, warmup):
     schedule = WarmupSchedule(d_model, warmup)
@@ -262,7 +257,6 @@ lengths = st.lists(
 )
 
 
-@quick
 @given(lengths, st.integers(12, 60), st.integers(0, 3), st.integers(0, 4))
 def test_every_pair_once_an_epoch_within_the_budget(lengths, tokens, seed, epoch):
     # 짝마다 다른 번호를 주어 알아봅니다.

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_notes.encoder import Encoder
@@ -168,7 +168,6 @@ def test_published_counts_are_met_exactly(config, expected):
     assert count(config) == formula(config) == expected
 
 
-@settings(deadline=None, max_examples=3)
 @given(
     sizes=st.tuples(*[st.integers(1, 3)] * 4),
     key_dim=st.none() | st.integers(1, 5),
@@ -302,7 +301,6 @@ def test_padding_on_either_side_never_changes_the_real_logits(name):
         logits_close(model(tuple(padded))[:, :4], expected)
 
 
-@settings(deadline=None, max_examples=8)
 @given(lengths=st.tuples(*[st.integers(1, 4)] * 2), more=st.integers(1, 3))
 def test_padding_never_matters_whatever_the_lengths(lengths, more):
     graph = graph_of("paper")
@@ -312,7 +310,6 @@ def test_padding_never_matters_whatever_the_lengths(lengths, more):
 
 
 @pytest.mark.parametrize("name", ["paper", "learned"])
-@settings(deadline=None, max_examples=8)
 @given(position=st.integers(0, 4), token=st.integers(0, VOCAB - 1))
 def test_a_later_token_never_changes_an_earlier_logit(name, position, token):
     model = graph_of(name)
@@ -323,7 +320,6 @@ def test_a_later_token_never_changes_an_earlier_logit(name, position, token):
     logits_close(changed[:, :position], expected[:, :position])
 
 
-@settings(deadline=None, max_examples=8)
 @given(order=st.permutations(range(4)))
 def test_sentences_in_a_batch_do_not_see_each_other(order):
     model = graph_of("paper")

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -53,7 +53,7 @@ class AddAndNorm(keras.layers.Layer):
 
     def __init__(self, dropout=0.0, epsilon=1e-5, norm_first=False, **kwargs):
         super().__init__(**kwargs)
-        self.dropout = _checks.rate("dropout", dropout)
+        self.dropout = checks.rate("dropout", dropout)
         self.epsilon = _positive("epsilon", epsilon)
         self.norm_first = norm_first
         # 하위 층은 전역 정책을 따르므로, 이 층의 dtype을 넘겨주어야 합니다.
@@ -84,7 +84,7 @@ class AddAndNorm(keras.layers.Layer):
         return super().__call__(x, **options)
 
     def call(self, x, sublayer, training=None):
-        x = _checks.sequence("x", x)
+        x = checks.sequence("x", x)
         if not callable(sublayer):
             raise TypeError(
                 "sublayer에는 x를 받아 같은 모양을 돌려주는 함수가 필요합니다. "

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 
 
 def scaled_dot_product_attention(query, key, value, mask=None):
@@ -45,9 +45,9 @@ def scaled_dot_product_attention(query, key, value, mask=None):
         >>> print(output.numpy())
         [[10.]]
     """
-    query = _checks.float_tensor("query", query)
-    key = _checks.float_tensor("key", key)
-    value = _checks.float_tensor("value", value)
+    query = checks.float_tensor("query", query)
+    key = checks.float_tensor("key", key)
+    value = checks.float_tensor("value", value)
     _check_inputs(query, key, value)
 
     precise = tf.float64 if query.dtype == tf.float64 else tf.float32

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 from transformer_notes.encoder import ConfiguredLayer
 
 
@@ -101,7 +101,7 @@ class DecoderLayer(MemoryLayer):
         cache=None,
         start=0,
     ):
-        x, memory = _checks.sequence("x", x), _checks.sequence("memory", memory)
+        x, memory = checks.sequence("x", x), checks.sequence("memory", memory)
         self.check_shapes(x.shape, memory.shape)
         memory_mask = _memory_mask(memory_mask)
         own, read = (cache, ()) if cache is None else (cache[:2], tuple(cache[2:]))
@@ -227,7 +227,7 @@ class Decoder(MemoryLayer):
             (batch, num_heads, max_length, depth)이고, 뒤의 둘은 여기서 한 번 계산하면
             끝까지 바뀌지 않는 (batch, num_heads, length_memory, depth)입니다.
         """
-        memory = tf.cast(_checks.sequence("memory", memory), self.compute_dtype)
+        memory = tf.cast(checks.sequence("memory", memory), self.compute_dtype)
         if not self.built:
             self.build(memory.shape, memory.shape)
         return [layer.start_cache(memory, max_length) for layer in self.layers]

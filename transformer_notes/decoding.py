@@ -9,7 +9,7 @@ import random
 
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 from transformer_notes.masking import padding_mask
 from transformer_notes.transformer import Transformer, _token_ids
 
@@ -108,7 +108,7 @@ def sample(
     temperature = _number("temperature", temperature, above=0)
     top_k = None if top_k is None else _at_most_vocabulary(model, "top_k", top_k)
     top_p = None if top_p is None else _number("top_p", top_p, above=0, most=1)
-    seed = random.getrandbits(31) if seed is None else _checks.integer("seed", seed)
+    seed = random.getrandbits(31) if seed is None else checks.integer("seed", seed)
     numbers = tf.constant(temperature), tf.constant(seed % 2**63, tf.int64)
     options = {**limits, "top_k": top_k, "top_p": top_p}
     ids = _run(model, _sample, jit_compile, source_ids, *numbers, **options)
@@ -169,7 +169,7 @@ def beam_search(
         (2, TensorShape([2]), True)
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
-    beam_size = _checks.positive_int("beam_size", beam_size)
+    beam_size = checks.positive_int("beam_size", beam_size)
     alpha = _number("length_penalty", length_penalty, least=0)
     options = {**limits, "beam_size": beam_size}
     ids, scores = _run(
@@ -422,7 +422,7 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
         _special_id(config, name, value)
         for name, value in (("bos_id", bos_id), ("eos_id", eos_id))
     )
-    max_extra = _checks.integer("max_extra", max_extra, minimum=0)
+    max_extra = checks.integer("max_extra", max_extra, minimum=0)
     longest = source_ids.shape[1]
     if (
         config.positions == "learned"
@@ -439,7 +439,7 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
 
 
 def _special_id(config, name, value):
-    value = _checks.integer(name, value)
+    value = checks.integer(name, value)
     if not 0 <= value < config.vocab_size or value == config.pad_id:
         raise ValueError(
             f"{name}에는 0부터 {config.vocab_size - 1}까지의 번호 가운데 pad_id"
@@ -450,7 +450,7 @@ def _special_id(config, name, value):
 
 
 def _at_most_vocabulary(model, name, value):
-    value, most = _checks.positive_int(name, value), model.config.vocab_size
+    value, most = checks.positive_int(name, value), model.config.vocab_size
     if value > most:
         raise ValueError(
             f"{name}에는 어휘 집합의 크기 {most} 이하의 수가 필요합니다. "

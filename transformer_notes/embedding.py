@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -52,8 +52,8 @@ class TokenEmbedding(keras.layers.Layer):
 
     def __init__(self, vocab_size, d_model, **kwargs):
         super().__init__(**kwargs)
-        self.vocab_size = _checks.positive_int("vocab_size", vocab_size)
-        self.d_model = _checks.positive_int("d_model", d_model)
+        self.vocab_size = checks.positive_int("vocab_size", vocab_size)
+        self.d_model = checks.positive_int("d_model", d_model)
 
     def build(self, input_shape):
         self.embeddings = self.add_weight(
@@ -70,7 +70,7 @@ class TokenEmbedding(keras.layers.Layer):
         return super().__call__(token_ids, *args, **kwargs)
 
     def call(self, token_ids):
-        token_ids = _checks.token_id_tensor("token_ids", token_ids)
+        token_ids = checks.token_id_tensor("token_ids", token_ids)
         # 작은 정수 dtype에는 vocab_size가 들어가지 않을 수 있으므로 먼저 넓힙니다.
         token_ids = tf.cast(token_ids, tf.int64)
         known = (token_ids >= 0) & (token_ids < self.vocab_size)  # (batch, length)

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 from transformer_notes.add_norm import AddAndNorm
 from transformer_notes.feed_forward import PositionwiseFeedForward
 from transformer_notes.multi_head_attention import MultiHeadAttention
@@ -126,7 +126,7 @@ class EncoderLayer(ConfiguredLayer):
         self.feed_forward_norm.build(x_shape)
 
     def call(self, x, attention_mask=None, training=None):
-        x = _checks.sequence("x", x)
+        x = checks.sequence("x", x)
         x = self.self_attention_norm(
             x,
             lambda x: self.self_attention(
@@ -175,7 +175,7 @@ class Encoder(ConfiguredLayer):
             self.norm.build(x_shape)
 
     def call(self, x, attention_mask=None, training=None):
-        x = _checks.sequence("x", x)
+        x = checks.sequence("x", x)
         for layer in self.layers:
             x = layer(x, attention_mask=attention_mask, training=training)
         return x if self.norm is None else self.norm(x)

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -44,8 +44,8 @@ class PositionwiseFeedForward(keras.layers.Layer):
 
     def __init__(self, d_model, d_ff, **kwargs):
         super().__init__(**kwargs)
-        self.d_model = _checks.positive_int("d_model", d_model)
-        self.d_ff = _checks.positive_int("d_ff", d_ff)
+        self.d_model = checks.positive_int("d_model", d_model)
+        self.d_ff = checks.positive_int("d_ff", d_ff)
 
     def build(self, input_shape):
         self._check_shape(input_shape)
@@ -61,7 +61,7 @@ class PositionwiseFeedForward(keras.layers.Layer):
         )
 
     def call(self, x):
-        x = _checks.float_tensor("x", x)
+        x = checks.float_tensor("x", x)
         self._check_shape(x.shape)
         hidden = tf.tensordot(x, self.w1, axes=1) + self.b1  # (batch, length, d_ff)
         hidden = tf.nn.relu(hidden)

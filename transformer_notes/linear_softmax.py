@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 from transformer_notes.embedding import TokenEmbedding
 
 
@@ -55,7 +55,7 @@ class LinearSoftmax(keras.layers.Layer):
 
     def __init__(self, vocab_size, embedding=None, **kwargs):
         super().__init__(**kwargs)
-        self.vocab_size = _checks.positive_int("vocab_size", vocab_size)
+        self.vocab_size = checks.positive_int("vocab_size", vocab_size)
         _check_embedding(embedding, self.vocab_size)
         self.embedding = embedding
 
@@ -71,7 +71,7 @@ class LinearSoftmax(keras.layers.Layer):
             self.embedding.build((None, None))
 
     def call(self, x):
-        x = _checks.float_tensor("x", x)
+        x = checks.float_tensor("x", x)
         self._check_depth(x.shape)
         tied = self.embedding is not None
         matrix = tf.cast(self.embedding.embeddings if tied else self.kernel, x.dtype)

@@ -6,7 +6,7 @@
 
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 
 
 def padding_mask(token_ids, pad_id=0):
@@ -28,8 +28,8 @@ def padding_mask(token_ids, pad_id=0):
         >>> print(mask.numpy()[0, 0])
         [[ True  True  True False]]
     """
-    token_ids = _checks.token_id_tensor("token_ids", token_ids)
-    pad_id = _checks.integer("pad_id", pad_id)
+    token_ids = checks.token_id_tensor("token_ids", token_ids)
+    pad_id = checks.integer("pad_id", pad_id)
     dtype = token_ids.dtype
     if not dtype.min <= pad_id <= dtype.max:
         raise ValueError(
@@ -59,7 +59,7 @@ def look_ahead_mask(length):
          [1 1 0]
          [1 1 1]]
     """
-    length = _checks.integer_scalar("length", length, minimum=1)
+    length = checks.integer_scalar("length", length, minimum=1)
     position = tf.range(length)
     visible = position[:, tf.newaxis] >= position[tf.newaxis, :]  # (length, length)
     return visible[tf.newaxis, tf.newaxis]  # (1, 1, length, length)

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 from transformer_notes.attention import _check_mask, scaled_dot_product_attention
 
 
@@ -83,8 +83,8 @@ class MultiHeadAttention(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.d_model = _checks.positive_int("d_model", d_model)
-        self.num_heads = _checks.positive_int("num_heads", num_heads)
+        self.d_model = checks.positive_int("d_model", d_model)
+        self.num_heads = checks.positive_int("num_heads", num_heads)
         if None in (key_dim, value_dim) and self.d_model % self.num_heads:
             raise ValueError(
                 "d_model이 num_heads로 나누어떨어져야 합니다. 받은 것: "
@@ -92,14 +92,14 @@ class MultiHeadAttention(keras.layers.Layer):
                 "key_dim과 value_dim을 정해 주세요."
             )
         share = self.d_model // self.num_heads
-        self.key_dim = _checks.positive_int(
+        self.key_dim = checks.positive_int(
             "key_dim", share if key_dim is None else key_dim
         )
-        self.value_dim = _checks.positive_int(
+        self.value_dim = checks.positive_int(
             "value_dim", share if value_dim is None else value_dim
         )
         self.use_bias = use_bias
-        self.dropout = _checks.rate("dropout", dropout)
+        self.dropout = checks.rate("dropout", dropout)
         self._dropout = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy)
 
     def build(self, query_shape, key_shape=None, value_shape=None):
@@ -228,7 +228,7 @@ class MultiHeadAttention(keras.layers.Layer):
 
 def _linear(name, x, weights):
     """(batch, length, rows)에 행렬 (rows, columns)를 곱하고 편향을 더합니다."""
-    x = _checks.sequence(name, x)
+    x = checks.sequence(name, x)
     if not x.shape[-1:].is_compatible_with(weights[0].shape[:1]):
         raise ValueError(
             f"{name}의 마지막 차원에는 층을 만들 때와 같은 {weights[0].shape[0]}이 "
@@ -259,7 +259,7 @@ def _four_dimensions(mask):
 def _append(cache, query, key, value, start):
     """캐시의 start 자리부터 키와 값을 적습니다. 쿼리마다 볼 자리도 돌려줍니다."""
     old_key, old_value = _check_cache(cache, query, key, value)
-    start = _checks.integer_scalar("start", start, minimum=0)
+    start = checks.integer_scalar("start", start, minimum=0)
     length, max_length = _length(key), _length(old_key)
     value = _nan_unless_fits(value, start, length, max_length)
     index = (0, 0, start, 0)
@@ -304,7 +304,7 @@ def _nan_unless_fits(value, start, length, max_length):
             f"(start={start}, 길이 {length}). 더 긴 캐시를 만들어 주세요."
         )
     message = "캐시의 자리가 모자랍니다. 자리의 수, start, 이번 길이:"
-    return _checks.nan_unless(fits, value, message, max_length, start, length)
+    return checks.nan_unless(fits, value, message, max_length, start, length)
 
 
 def _length(x):

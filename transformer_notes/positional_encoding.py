@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 
 
 def sinusoidal_encoding(length, d_model):
@@ -36,7 +36,7 @@ def sinusoidal_encoding(length, d_model):
          [ 0.909 -0.416  0.02   1.   ]]
     """
     d_model = _even_d_model(d_model)
-    length = _checks.integer_scalar("length", length, minimum=1)
+    length = checks.integer_scalar("length", length, minimum=1)
     return tf.cast(_sinusoids(tf.range(length), d_model), tf.float32)
 
 
@@ -84,11 +84,11 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
         self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: d_model})
 
     def call(self, x, start=0):
-        x = _checks.float_tensor("x", x)
+        x = checks.float_tensor("x", x)
         length, d_model = _length_and_d_model(x)
-        start = _checks.integer_scalar("start", start, minimum=0)
+        start = checks.integer_scalar("start", start, minimum=0)
         encoding = _sinusoids(_positions(start, length), d_model)  # (length, d_model)
-        encoding = _checks.nan_unless(
+        encoding = checks.nan_unless(
             start >= 0,
             encoding,
             f"{self.name}: start에는 0 이상의 정수가 필요합니다. 받은 것:",
@@ -151,7 +151,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
 
     def __init__(self, max_length, **kwargs):
         super().__init__(**kwargs)
-        self.max_length = _checks.positive_int("max_length", max_length)
+        self.max_length = checks.positive_int("max_length", max_length)
 
     def build(self, input_shape):
         d_model = _input_shape(input_shape)[-1]
@@ -164,9 +164,9 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         )
 
     def call(self, x, start=0):
-        x = _checks.float_tensor("x", x)
+        x = checks.float_tensor("x", x)
         length, _ = _length_and_d_model(x)
-        start = _checks.integer_scalar("start", start, minimum=0)
+        start = checks.integer_scalar("start", start, minimum=0)
         end = start + length
         if isinstance(end, int):
             self._check_end(end, start)
@@ -174,7 +174,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         # 아래에서 한 가지 방식으로 거절합니다.
         rows = tf.clip_by_value(_positions(start, length), 0, self.max_length - 1)
         encoding = tf.gather(self.positions, rows)  # (length, d_model)
-        encoding = _checks.nan_unless(
+        encoding = checks.nan_unless(
             (start >= 0) & (end <= self.max_length),
             encoding,
             f"{self.name}: 표를 벗어난 위치가 있습니다. 첫 위치:",
@@ -237,7 +237,7 @@ def _input_shape(shape):
 
 
 def _even_d_model(d_model):
-    d_model = _checks.positive_int("d_model", d_model)
+    d_model = checks.positive_int("d_model", d_model)
     if d_model % 2:
         raise ValueError(
             f"d_model에는 짝수가 필요합니다. 받은 것: {d_model}. 사인과 코사인이 열을 "

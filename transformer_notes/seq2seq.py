@@ -6,7 +6,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 
 
 class _Attention(keras.layers.Layer):
@@ -16,9 +16,9 @@ class _Attention(keras.layers.Layer):
     supports_masking = True
 
     def call(self, query, key, value, attention_mask=None):
-        query = _checks.sequence("query", query)
-        key = _checks.sequence("key", key)
-        value = _checks.sequence("value", value)
+        query = checks.sequence("query", query)
+        key = checks.sequence("key", key)
+        value = checks.sequence("value", value)
         if not key.shape[1:2].is_compatible_with(value.shape[1:2]):
             raise ValueError(
                 "key와 value에는 같은 길이가 필요합니다. "
@@ -86,7 +86,7 @@ class AdditiveAttention(_Attention):
 
     def __init__(self, units, **kwargs):
         super().__init__(**kwargs)
-        self.units = _checks.positive_int("units", units)
+        self.units = checks.positive_int("units", units)
 
     def build(self, query_shape, key_shape=None, value_shape=None):
         key_shape = query_shape if key_shape is None else key_shape
@@ -223,14 +223,14 @@ class Seq2Seq(keras.Model):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.vocab_size = _checks.positive_int("vocab_size", vocab_size)
-        self.units = _checks.positive_int("units", units)
+        self.vocab_size = checks.positive_int("vocab_size", vocab_size)
+        self.units = checks.positive_int("units", units)
         self.attention = _one_of(
             "attention", attention, (None, "additive", "multiplicative")
         )
         self.cell = _one_of("cell", cell, ("lstm", "gru"))
         self.source_vocab_size = source_vocab_size
-        self.pad_id = _checks.integer("pad_id", pad_id, minimum=0)
+        self.pad_id = checks.integer("pad_id", pad_id, minimum=0)
 
         def make(layer, *args, **options):
             return layer(*args, dtype=self.dtype_policy, **options)
@@ -239,7 +239,7 @@ class Seq2Seq(keras.Model):
         self.target_embedding = make(embedding, vocab_size, units, name="target")
         self.source_embedding = self.target_embedding
         if source_vocab_size is not None:
-            _checks.positive_int("source_vocab_size", source_vocab_size)
+            checks.positive_int("source_vocab_size", source_vocab_size)
             self.source_embedding = make(
                 embedding, source_vocab_size, units, name="source"
             )
@@ -381,7 +381,7 @@ def _key_mask(mask):
 
 def _embed(embedding, name, token_ids):
     """번호를 벡터로 바꿉니다. 모르는 번호가 그럴듯한 벡터가 되지 않게 합니다."""
-    token_ids = tf.cast(_checks.token_id_tensor(name, token_ids), tf.int64)
+    token_ids = tf.cast(checks.token_id_tensor(name, token_ids), tf.int64)
     size = embedding.input_dim
     known = (token_ids >= 0) & (token_ids < size)
     if tf.executing_eagerly() and not tf.reduce_all(known):

@@ -2,18 +2,41 @@
 
 import collections
 import json
-import os
-import secrets
 from pathlib import Path
 
 import numpy as np
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from transformer_notes import _checks
+from transformer_notes import checks
+from transformer_notes.files import replacing
 
 #: 특수 토큰. 차례가 곧 번호입니다.
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
+
+
+def pad_rows(rows, pad_id=0, length=None):
+    """길이가 서로 다른 줄의 뒤를 채워 배열 하나로 만듭니다.
+
+    Args:
+        rows: 토큰 번호의 열 여럿.
+        pad_id: 채울 번호.
+        length: 배열의 길이. None이면 가장 긴 줄에 맞춥니다.
+
+    Returns:
+        int32, (batch, length).
+
+    Examples:
+        >>> pad_rows([[5, 6, 7], [8]])
+        array([[5, 6, 7],
+               [8, 0, 0]], dtype=int32)
+    """
+    if length is None:
+        length = max(map(len, rows), default=0)
+    padded = np.full((len(rows), length), pad_id, np.int32)
+    for line, row in zip(padded, rows):
+        line[: len(row)] = row
+    return padded
 
 
 class Tokenizer:
@@ -73,8 +96,8 @@ class Tokenizer:
                 "[text]처럼 목록에 담아 주세요."
             )
         texts = _strings(texts)
-        vocab_size = _checks.positive_int("vocab_size", vocab_size)
-        min_frequency = _checks.positive_int("min_frequency", min_frequency)
+        vocab_size = checks.positive_int("vocab_size", vocab_size)
+        min_frequency = checks.positive_int("min_frequency", min_frequency)
 
         backend = _untrained()
         characters = set()
@@ -180,7 +203,7 @@ class Tokenizer:
         before, after = [self.bos_id] * bool(bos), [self.eos_id] * bool(eos)
         room = None
         if max_length is not None:
-            max_length = _checks.positive_int("max_length", max_length)
+            max_length = checks.positive_int("max_length", max_length)
             room = max_length - len(before) - len(after)
             if room < 1:
                 raise ValueError(
@@ -196,12 +219,8 @@ class Tokenizer:
 
         encodings = self._backend.encode_batch(texts, add_special_tokens=False)
         rows = [before + encoding.ids[:room] + after for encoding in encodings]
-        length = max(map(len, rows), default=0)
-        if padding == "max_length":
-            length = max_length
-        ids = np.full((len(rows), length), self.pad_id, np.int32)
-        for padded, row in zip(ids, rows):
-            padded[: len(row)] = row
+        length = max_length if padding == "max_length" else None
+        ids = pad_rows(rows, self.pad_id, length)
         return ids[0] if single else ids
 
     def decode(self, ids):
@@ -250,22 +269,14 @@ class Tokenizer:
     def save(self, path):
         """JSON 파일 하나로 저장합니다. 쓰다가 멈추어도 반쯤 쓴 파일은 남지 않습니다.
 
-        다른 이름으로 다 쓴 다음 이름을 바꿉니다. 그래서 이 이름으로는 옛 파일이나 새
-        파일이 언제나 온전히 있습니다. 파일은 `tokenizers` 라이브러리도 읽습니다.
+        파일은 `tokenizers` 라이브러리도 읽습니다.
 
         Raises:
             OSError: 쓸 수 없는 자리.
         """
-        path = Path(path)
-        partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-        try:
-            with open(partial, "x", encoding="utf-8") as file:
-                file.write(self._backend.to_str(pretty=True))
-                file.flush()
-                os.fsync(file.fileno())  # 이름보다 내용이 먼저 디스크에 닿게 합니다
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
+        text = self._backend.to_str(pretty=True)
+        with replacing(path) as partial:
+            partial.write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path):

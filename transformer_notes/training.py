@@ -16,7 +16,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from transformer_notes import _checks
+from transformer_notes import checks
 
 # ---------------------------------------------------------------- 손실과 정확도
 
@@ -107,8 +107,8 @@ class MaskedCrossEntropy(keras.losses.Loss):
 
     def __init__(self, label_smoothing=0.0, pad_id=0, **kwargs):
         super().__init__(**{"name": "masked_cross_entropy", **kwargs})
-        self.label_smoothing = _checks.rate("label_smoothing", label_smoothing)
-        self.pad_id = _checks.integer("pad_id", pad_id)
+        self.label_smoothing = checks.rate("label_smoothing", label_smoothing)
+        self.pad_id = checks.integer("pad_id", pad_id)
 
     def call(self, labels, logits):
         return masked_cross_entropy(labels, logits, self.label_smoothing, self.pad_id)
@@ -133,7 +133,7 @@ class MaskedAccuracy(keras.metrics.Metric):
 
     def __init__(self, pad_id=0, **kwargs):
         super().__init__(**{"name": "masked_accuracy", **kwargs})
-        self.pad_id = _checks.integer("pad_id", pad_id)
+        self.pad_id = checks.integer("pad_id", pad_id)
         self.right = self.add_variable((), "zeros", name="right")
         self.tokens = self.add_variable((), "zeros", name="tokens")
 
@@ -154,7 +154,7 @@ def _token_losses(labels, logits, label_smoothing, pad_id):
     labels, logits, real = _labels_and_logits(labels, logits, pad_id)
     labels = tf.where(real, labels, 0)  # 패딩의 번호는 어휘 집합에 없을 수도 있습니다
     known = (labels >= 0) & (labels < tf.shape(logits)[-1])
-    if _checks.rate("label_smoothing", label_smoothing):
+    if checks.rate("label_smoothing", label_smoothing):
         target = _target_distribution(labels, logits, label_smoothing, pad_id)
         # 로짓이 -inf여도 0 · log 0이 0이 되도록, 뺄셈이 넘치지 않을 만큼 작게 둡니다.
         logits = tf.maximum(logits, logits.dtype.min / 2)
@@ -163,7 +163,7 @@ def _token_losses(labels, logits, label_smoothing, pad_id):
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
             tf.where(known, labels, 0), logits
         )
-    losses = _checks.nan_unless(
+    losses = checks.nan_unless(
         tf.reduce_all(known), losses, "labels에 어휘 집합에 없는 번호가 있습니다"
     )
     # 곱하지 않고 고릅니다. 패딩 자리의 손실이 NaN이어도 0이 됩니다.
@@ -193,10 +193,10 @@ def _token_hits(labels, logits, pad_id):
 
 def _labels_and_logits(labels, logits, pad_id):
     labels = tf.convert_to_tensor(labels)
-    logits = _checks.float_tensor("logits", logits)
+    logits = checks.float_tensor("logits", logits)
     if logits.dtype != tf.float64:
         logits = tf.cast(logits, tf.float32)
-    pad_id = _checks.integer("pad_id", pad_id)
+    pad_id = checks.integer("pad_id", pad_id)
     shapes_known = None not in (labels.shape.rank, logits.shape.rank)
     if shapes_known and (
         labels.shape.rank != 2
@@ -247,8 +247,8 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(self, d_model, warmup_steps=4000):
-        self.d_model = _checks.positive_int("d_model", d_model)
-        self.warmup_steps = _checks.positive_int("warmup_steps", warmup_steps)
+        self.d_model = checks.positive_int("d_model", d_model)
+        self.warmup_steps = checks.positive_int("warmup_steps", warmup_steps)
 
     def __call__(self, step):
         step = tf.convert_to_tensor(step)
@@ -312,9 +312,9 @@ class Batches:
     """
 
     def __init__(self, pairs, tokens, seed=0, pad_id=0):
-        self.tokens = _checks.positive_int("tokens", tokens)
-        self.seed = _checks.integer("seed", seed, minimum=0)
-        self.pad_id = _checks.integer("pad_id", pad_id)
+        self.tokens = checks.positive_int("tokens", tokens)
+        self.seed = checks.integer("seed", seed, minimum=0)
+        self.pad_id = checks.integer("pad_id", pad_id)
         pairs = [(_row(s, self.pad_id), _row(t, self.pad_id)) for s, t in pairs]
         if not pairs:
             raise ValueError(
@@ -341,7 +341,7 @@ class Batches:
             `((source_ids, target_ids), labels)`. int32, (batch, 가장 긴 길이)입니다.
             labels는 target_ids를 한 칸 왼쪽으로 민 것입니다.
         """
-        epoch, place = divmod(_checks.integer("step", step, minimum=0), len(self))
+        epoch, place = divmod(checks.integer("step", step, minimum=0), len(self))
         if self._order[0] != epoch:
             self._order = epoch, self._shuffle(epoch)
         rows = self._order[1][place]
@@ -483,8 +483,8 @@ def train(
     model(data.at(0)[0])  # 가중치를 만듭니다
     optimizer.build(model.trainable_variables)
 
-    total = _checks.positive_int("epochs", epochs) * len(data)
-    save_every = _checks.positive_int("save_every", save_every or len(data))
+    total = checks.positive_int("epochs", epochs) * len(data)
+    save_every = checks.positive_int("save_every", save_every or len(data))
     update = _update_step(strategy, model, optimizer, label_smoothing, data.pad_id)
     evaluate = _evaluation(strategy, model, data.pad_id)
     run = _Run(folder, model, optimizer, data, keep, strategy, tensorboard)
@@ -720,7 +720,7 @@ def average_checkpoints(folder, n=5):
         TypeError: 정수가 아닌 n.
         ValueError: 읽을 수 있는 체크포인트가 n개보다 적은 폴더.
     """
-    n = _checks.positive_int("n", n)
+    n = checks.positive_int("n", n)
     paths = [path for _, path in zip(range(n), _readable(Path(folder)))]
     if len(paths) < n:
         raise ValueError(

@@ -4,7 +4,7 @@ import dataclasses
 
 import keras
 
-from transformer_notes import _checks
+from transformer_notes import checks
 from transformer_notes.decoder import Decoder
 from transformer_notes.embedding import TokenEmbedding, _tensor_from_lists
 from transformer_notes.encoder import Encoder
@@ -66,12 +66,12 @@ class TransformerConfig:
 
     def __post_init__(self):
         for name in ("vocab_size", "d_model", "num_heads", "num_layers", "d_ff"):
-            self._check(name, _checks.positive_int)
+            self._check(name, checks.positive_int)
         for name in ("source_vocab_size", "key_dim", "value_dim"):
             if getattr(self, name) is not None:
-                self._check(name, _checks.positive_int)
-        self._check("max_length", _checks.positive_int)
-        self._check("dropout", _checks.rate)
+                self._check(name, checks.positive_int)
+        self._check("max_length", checks.positive_int)
+        self._check("dropout", checks.rate)
         for name in ("attention_bias", "norm_first", "tie_embeddings"):
             self._check(name, _boolean)
         if None in (self.key_dim, self.value_dim) and self.d_model % self.num_heads:
@@ -91,7 +91,7 @@ class TransformerConfig:
                 f"받은 것: {self.d_model}. 짝수로 바꾸거나 positions를 "
                 '"learned"로 두세요.'
             )
-        self._check("pad_id", _checks.integer)
+        self._check("pad_id", checks.integer)
         tokens = min(self.vocab_size, self.source_vocab_size or self.vocab_size)
         if not 0 <= self.pad_id < tokens:
             raise ValueError(
@@ -379,4 +379,4 @@ def _token_ids(name, ids):
             f"{name}에는 토큰이 하나라도 있는 모양 (batch, length)가 필요합니다. "
             f"받은 모양: {tuple(ids.shape)}. 빈 배치를 걸러 주세요."
         )
-    return _checks.token_id_tensor(name, ids)
+    return checks.token_id_tensor(name, ids)
