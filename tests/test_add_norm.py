@@ -380,7 +380,8 @@ def test_wrong_options_are_refused_with_the_reason(options, kind, parts):
         (lambda x: x[..., :1], ["돌려준 것: float32 (2, 3, 1)"]),
         (lambda x: x[0], ["돌려준 것: float32 (3, 6)"]),
         (lambda x: tf.cast(x, tf.float64), ["돌려준 것: float64 (2, 3, 6)"]),
-        (lambda x: (x, x), ["돌려준 것: tuple"]),
+        (lambda x: [x, x], ["돌려준 것: list"]),
+        (lambda x: (None, x), ["돌려준 것: NoneType"]),
         (lambda x: None, ["돌려준 것: NoneType"]),
     ],
 )
@@ -392,6 +393,15 @@ def test_results_that_cannot_be_added_are_refused(sublayer, parts, norm_first):
     assert all(part in message for part in [expected, "더할 수 있습니다", *parts])
 
 
+@both_orders
+def test_what_a_sublayer_returns_beside_its_output_comes_out_untouched(norm_first):
+    layer, x = built(norm_first=norm_first), normal(2, 3, 6)
+    weights, cache = object(), {"slot": 1}
+    output, *extras = layer(x, lambda x: (2 * x, weights, cache))
+    np.testing.assert_array_equal(output, layer(x, lambda x: 2 * x))
+    assert extras[0] is weights and extras[1] is cache
+
+
 def test_a_sublayer_that_cannot_be_called_is_refused():
     message = caught(TypeError, lambda: built()(normal(2, 3, 6), 5))
     assert "sublayer에는" in message and "받은 것: int" in message
@@ -400,19 +410,19 @@ def test_a_sublayer_that_cannot_be_called_is_refused():
 @pytest.mark.parametrize("shape", [(2, 6), (6,), (2, 3, 1, 6)])
 def test_a_new_layer_refuses_shapes_that_are_not_sentences(shape):
     message = caught(ValueError, lambda: AddAndNorm()(tf.ones(shape), bend))
-    assert "(batch, length, d_model)이 필요합니다" in message and str(shape) in message
+    assert "(batch, length, depth)가 필요합니다" in message and str(shape) in message
 
 
 def test_a_built_layer_refuses_other_ranks_and_depths():
     message = caught(ValueError, lambda: built()(tf.ones((2, 6)), bend))
     assert "(batch, length, depth)가 필요합니다" in message
     message = caught(ValueError, lambda: built()(tf.ones((2, 3, 5)), bend))
-    assert "층을 만들 때와 같은 6이 필요합니다" in message and "(2, 3, 5)" in message
+    assert "필요한 depth: 6" in message and "(2, 3, 5)" in message
 
 
 def test_unknown_depth_is_refused_when_the_layer_is_built():
     message = caught(ValueError, lambda: AddAndNorm().build((None, None, None)))
-    assert "d_model을 미리 아는 모양" in message
+    assert "마지막 차원을 미리 아는 모양" in message
 
 
 def test_integers_are_refused():

@@ -47,12 +47,8 @@ def inputs(batch=2, length=5, length_memory=4):
     return normal(batch, length, 8), normal(batch, length_memory, 8, seed=1)
 
 
-def empty_caches(block, batch, max_length):
-    layers = block.layers if isinstance(block, Decoder) else [block]
-    shape = (batch, CONFIG.num_heads, max_length, CONFIG.d_model // CONFIG.num_heads)
-    empty = tf.zeros(shape, block.compute_dtype)
-    caches = [(empty, empty) for _ in layers]
-    return caches if isinstance(block, Decoder) else caches[0]
+def empty_caches(block, memory, max_length):
+    return block.start_cache(tf.cast(memory, block.compute_dtype), max_length)
 
 
 def by_parts(layer, x, memory, mask, memory_mask, norm_first):
@@ -197,7 +193,7 @@ def test_keras_masks_stop_here_without_a_warning(kind):
         x, memory = embedding(np.array([[3, 4, 0]])), embedding(np.array([[5, 0]]))
         output = decoder(x, memory)
         stepped, _ = decoder(
-            x[:, :1], memory, cache=empty_caches(decoder, 1, 3), start=0
+            x[:, :1], memory, cache=empty_caches(decoder, memory, 3), slot=0
         )
     assert getattr(output, "_keras_mask", None) is None
     assert getattr(stepped, "_keras_mask", None) is None
@@ -221,10 +217,10 @@ def test_step_by_step_equals_all_at_once(kind, mode, norm_first):
     mask = padding_mask(SOURCE)
     whole = decoder(x, memory, look_ahead_mask(5), mask)
 
-    def step(token, cache, start):
-        return decoder(token, memory, memory_mask=mask, cache=cache, start=start)
+    def step(token, cache, slot):
+        return decoder(token, memory, memory_mask=mask, cache=cache, slot=slot)
 
-    step, cache, at = MODES[mode](step), empty_caches(decoder, 2, 7), 0
+    step, cache, at = MODES[mode](step), empty_caches(decoder, memory, 7), 0
     for size in (2, 1, 1, 1):
         output, cache = step(x[:, at : at + size], cache, tf.constant(at))
         np.testing.assert_allclose(output, whole[:, at : at + size], atol=1e-5)
@@ -233,11 +229,14 @@ def test_step_by_step_equals_all_at_once(kind, mode, norm_first):
 
 def test_the_callers_cache_is_not_written_to():
     decoder, (x, memory) = shared(), inputs()
-    cache = empty_caches(decoder, 2, 5)
+    cache = empty_caches(decoder, memory, 5)
     _, new = decoder(x, memory, cache=cache)
     assert isinstance(new, list)
-    assert not any(np.any(tensor) for pair in cache for tensor in pair)
-    assert all(np.any(tensor) for pair in new for tensor in pair)
+    assert not any(np.any(tensor) for layer in cache for tensor in layer.own)
+    assert all(np.any(tensor) for layer in new for tensor in layer.own)
+    for old, grown in zip(cache, new):
+        np.testing.assert_array_equal(grown.memory.keys, old.memory.keys)
+        np.testing.assert_array_equal(grown.memory.values, old.memory.values)
 
 
 @given(
@@ -246,9 +245,9 @@ def test_the_callers_cache_is_not_written_to():
 def test_any_split_of_the_answer_gives_the_same_output(sizes, spare):
     length, at, steps = sum(sizes), 0, []
     decoder, (x, memory) = shared(), inputs(length=length)
-    cache = empty_caches(decoder, 2, length + spare)
+    cache = empty_caches(decoder, memory, length + spare)
     for size in sizes:
-        step, cache = decoder(x[:, at : at + size], memory, cache=cache, start=at)
+        step, cache = decoder(x[:, at : at + size], memory, cache=cache, slot=at)
         steps.append(step)
         at += size
     whole = decoder(x, memory, look_ahead_mask(length))
@@ -258,7 +257,7 @@ def test_any_split_of_the_answer_gives_the_same_output(sizes, spare):
 @every_block
 def test_a_functional_model_may_carry_the_cache(kind):
     block, (x, memory) = shared(kind), inputs()
-    cache = empty_caches(block, 2, 6)
+    cache = empty_caches(block, memory, 6)
     ports = keras.tree.map_structure(
         lambda tensor: keras.Input(batch_shape=tensor.shape), [x, memory, cache]
     )
@@ -271,8 +270,8 @@ def test_a_functional_model_may_carry_the_cache(kind):
 
 def test_a_cache_with_a_layer_left_out_is_refused():
     decoder, (x, memory) = shared(), inputs()
-    pair = empty_caches(decoder, 2, 5)[0]
-    for cache in ([None, None], [pair, None], [pair, pair, None]):
+    layer = empty_caches(decoder, memory, 5)[0]
+    for cache in ([None, None], [layer, None], [layer, layer, None]):
         with pytest.raises(ValueError, match="캐시 2개의 목록이 .*None"):
             decoder(x, memory, cache=cache)
 
@@ -280,7 +279,7 @@ def test_a_cache_with_a_layer_left_out_is_refused():
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_one_cache_for_each_layer_is_required(count):
     decoder, (x, memory) = shared(), inputs()
-    cache = empty_caches(decoder, 2, 5)[:1] * count
+    cache = empty_caches(decoder, memory, 5)[:1] * count
     with pytest.raises(ValueError, match=f"캐시 2개의 목록이 .*받은 것: {count}개"):
         decoder(x, memory, cache=cache)
 
@@ -293,8 +292,65 @@ def test_a_cache_that_is_no_list_is_refused():
 
 def test_a_cache_too_short_is_refused():
     decoder, (x, memory) = shared(), inputs()
-    with pytest.raises(ValueError, match="cache에는 5자리가 필요합니다"):
-        decoder(x, memory, cache=empty_caches(decoder, 2, 4))
+    with pytest.raises(ValueError, match="cache에는 5칸이 필요합니다"):
+        decoder(x, memory, cache=empty_caches(decoder, memory, 4))
+
+
+def test_a_cache_of_another_kind_is_refused():
+    decoder, (x, memory) = shared(), inputs()
+    pairs = [layer.own for layer in empty_caches(decoder, memory, 5)]
+    with pytest.raises(TypeError, match="(?s)LayerCache가 필요합니다.*start_cache"):
+        decoder(x, memory, cache=pairs)
+    with pytest.raises(ValueError, match="캐시 2개의 목록이 .*LayerCache"):
+        decoder(x, memory, cache=empty_caches(decoder, memory, 5)[0])
+
+
+@every_block
+def test_the_cache_starts_empty_and_holds_the_memory(kind):
+    block = built(kind, key_dim=3, value_dim=5, num_heads=4)
+    _, memory = inputs(batch=3)
+    cache = empty_caches(block, memory, 7)
+    for layer, kept in zip(
+        getattr(block, "layers", [block]), cache if kind is Decoder else [cache]
+    ):
+        assert [t.shape for t in kept.own] == [(3, 4, 7, 3), (3, 4, 7, 5)]
+        assert not any(np.any(tensor) for tensor in kept.own)
+        expected = layer.cross_attention.keys_and_values(memory, memory)
+        for found, wanted in zip(kept.memory, expected):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_cache_may_be_started_before_the_first_call():
+    _, memory = inputs()
+    cache = Decoder(CONFIG).start_cache(memory, 4)
+    assert [layer.own.keys.shape for layer in cache] == [(2, 2, 4, 4)] * 2
+
+
+@every_block
+@pytest.mark.parametrize("cached", [False, True])
+def test_weights_are_those_of_each_attention_and_rows_sum_to_one(kind, cached):
+    block, (x, memory) = shared(kind), inputs()
+    masks = {"attention_mask": look_ahead_mask(5), "memory_mask": padding_mask(SOURCE)}
+    options = {"cache": empty_caches(block, memory, 5)} if cached else {}
+    plain = block(x, memory, **masks)
+    output, weights, *_ = block(x, memory, **masks, **options, return_weights=True)
+    np.testing.assert_allclose(output, plain, atol=1e-5)
+    every = weights if kind is Decoder else [weights]
+    assert len(every) == (2 if kind is Decoder else 1)
+    for layer in every:
+        assert layer.self_attention.shape == (2, 2, 5, 5)
+        assert layer.cross_attention.shape == (2, 2, 5, 4)
+        np.testing.assert_allclose(
+            tf.reduce_sum(layer.self_attention, -1), 1, atol=1e-5
+        )
+        assert not np.any(np.triu(layer.self_attention[0, 0], 1))
+        assert not np.any(layer.cross_attention[0, ..., 3])  # 입력의 패딩
+    if not cached:
+        first = block.layers[0] if kind is Decoder else block
+        _, expected = first.self_attention(
+            x, x, x, look_ahead_mask(5), return_weights=True
+        )
+        np.testing.assert_allclose(every[0].self_attention, expected, atol=1e-6)
 
 
 # --- 가중치 -------------------------------------------------------------------------
@@ -401,8 +457,13 @@ def test_config_rebuilds_the_block(kind):
 def test_announced_outputs_are_those_returned(kind):
     for policy in ("float32", *HALF):
         decoder, (x, memory) = built(kind, dtype=policy), inputs()
-        cache = empty_caches(decoder, 2, 5)
-        for options in ({}, {"cache": cache}):
+        cache = empty_caches(decoder, memory, 5)
+        for options in (
+            {},
+            {"cache": cache},
+            {"return_weights": True},
+            {"cache": cache, "return_weights": True},
+        ):
             announced = decoder.compute_output_spec(x, memory, **options)
             real = decoder(x, memory, **options)
             keras.tree.assert_same_structure(announced, real)
@@ -456,7 +517,7 @@ def test_half_precision_keeps_close_to_float32(mode, policy):
 )
 def test_wrong_width_is_refused_before_any_weight_is_made(kind, x, memory, name):
     decoder = kind(CONFIG)
-    with pytest.raises(ValueError, match=f"{name}에는 모양 .batch, length, d_model"):
+    with pytest.raises(ValueError, match=f"{name}에는 모양 .batch, length, depth"):
         decoder(tf.zeros(x), tf.zeros(memory))
     assert not decoder.weights
 
@@ -473,11 +534,11 @@ def test_each_sentence_needs_its_own_memory(kind, batch, other):
 
 @every_block
 def test_a_wrong_width_after_building_is_named(kind):
-    with pytest.raises(ValueError, match="x에는 모양 .* 7\\), 설정의 d_model: 8"):
+    with pytest.raises(ValueError, match="x에는 모양 .* 7\\), 필요한 depth: 8"):
         shared(kind)(tf.zeros((2, 5, 7)), tf.zeros((2, 4, 8)))
-    with pytest.raises(ValueError, match="memory에는 모양 .* 7\\), 설정의 d_model: 8"):
+    with pytest.raises(ValueError, match="memory에는 모양 .* 7\\), 필요한 depth: 8"):
         shared(kind)(tf.zeros((2, 5, 8)), tf.zeros((2, 4, 7)))
-    with pytest.raises(ValueError, match="memory에는 모양 .* 7\\), 설정의 d_model: 8"):
+    with pytest.raises(ValueError, match="memory에는 모양 .* 7\\), 필요한 depth: 8"):
         shared(kind)(keras.Input((None, 8)), keras.Input((None, 7)))
 
 

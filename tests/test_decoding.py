@@ -12,9 +12,11 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_notes import decoding
-from transformer_notes.decoding import beam_search, greedy, sample
+from transformer_notes import decoding, generation
+from transformer_notes.decoding import beam_search, greedy, sample, translate
 from transformer_notes.masking import padding_mask
+from transformer_notes.positional_encoding import SCHEMES, PositionalEncoding
+from transformer_notes.tokenization import Tokenizer
 from transformer_notes.transformer import Transformer, TransformerConfig
 
 PAD, BOS, EOS = 0, 1, 2
@@ -200,34 +202,22 @@ def test_cached_logits_equal_uncached_ones(options):
     model = make_model(vocab_size=20, **options)
     rng = np.random.default_rng(0)
     source = tf.constant(np.pad(rng.integers(3, 20, (2, 5)), [(0, 0), (0, 2)]))
-    target = tf.constant(rng.integers(1, 20, (2, 5)), tf.int32)
+    source = tf.cast(source, tf.int32)
+    # 세 빔이 처음부터 끝까지 저마다의 길을 갑니다.
+    beams = tf.constant(rng.integers(1, 20, (2, 3, 5)), tf.int32)
     memory, mask = model.encode(source), padding_mask(source)
-    whole = model.decode(target, memory, mask).numpy()
-    cache = model.decoder.start_cache(memory, 5)
-    beam_cache = model.decoder.start_cache(memory, 5 * 3)
-    # 세 빔이 처음부터 끝까지 저마다의 길을 갑니다. 첫째 빔이 위의 답입니다.
-    other = tf.constant(rng.integers(1, 20, (2, 2, 5)), tf.int32)
-    beams = tf.concat([target[:, None], other], axis=1)
+    whole = [model.decode(beams[:, b], memory, mask).numpy() for b in range(3)]
+    one, own = generation.open_reader(model, source, 5)
+    three, beam_own = generation.open_reader(model, source, 5, beam_size=3)
     seen = np.zeros((2, 3, 5, 3), bool)
     for t in range(5):
-        step, cache = model.decode(
-            target[:, t : t + 1], memory, mask, cache=cache, start=t
-        )
-        np.testing.assert_allclose(step[:, 0], whole[:, t], atol=1e-5)
+        logits, own = one(beams[:, :1, t], t, own)
+        np.testing.assert_allclose(logits[:, 0], whole[0][:, t], atol=1e-5)
         seen[:, range(3), t, range(3)] = True
-        step, beam_cache = decoding._decode_beams(
-            model,
-            beams[:, :, t],
-            memory,
-            tf.reshape(seen, (2, 1, 3, 15)),
-            mask,
-            beam_cache,
-            t,
-        )
-        np.testing.assert_allclose(step[:, 0], whole[:, t], atol=1e-5)
-    np.testing.assert_allclose(
-        step[:, 2], model.decode(other[:, 1], memory, mask)[:, -1], atol=1e-5
-    )
+        slots = tf.reshape(seen, (2, 1, 3, 15))
+        logits, beam_own = three(beams[:, :, t], t, beam_own, slots)
+        for b in range(3):
+            np.testing.assert_allclose(logits[:, b], whole[b][:, t], atol=1e-5)
 
 
 def test_the_memory_is_projected_only_once():
@@ -235,16 +225,80 @@ def test_the_memory_is_projected_only_once():
     memory = tf.random.stateless_normal((2, 5, 8), seed=(0, 0))
     cache = model.decoder.start_cache(memory, 4)
     ids = tf.constant([[1], [1]])
-    expected, _ = model.decode(
-        ids, memory, cache=[layer[:2] for layer in cache], start=0
-    )
+    expected = model.decode(ids, memory)
     # 담아 둔 것을 읽으므로 memory 자체는 보지 않습니다.
-    logits, grown = model.decode(ids, memory * float("nan"), cache=cache, start=0)
+    logits, grown = model.decode(ids, memory * float("nan"), cache=cache)
     np.testing.assert_allclose(logits, expected, atol=1e-6)
     for old, new in zip(cache, grown):
-        assert [t.shape for t in old] == [t.shape for t in new]
-        np.testing.assert_array_equal(new[2], old[2])
-        assert np.any(new[0] != old[0])
+        np.testing.assert_array_equal(new.memory.keys, old.memory.keys)
+        assert np.any(new.own.keys != old.own.keys)
+
+
+# ---- 밖에서 더한 위치
+
+
+class Rotary(PositionalEncoding):
+    """쿼리와 키의 짝을 위치만큼 돌립니다. 임베딩에는 아무것도 더하지 않습니다."""
+
+    def in_attention(self, query, key, position):
+        half = query.shape[-1] // 2
+        rates = 100.0 ** (-tf.range(half, dtype=tf.float32) / half)
+        angles = tf.cast(position, tf.float32)[:, tf.newaxis] * rates
+        cos, sin = tf.cos(angles), tf.sin(angles)  # (length, half)
+
+        def turn(x):
+            a, b = tf.split(x, 2, axis=-1)
+            return tf.concat([a * cos - b * sin, a * sin + b * cos], axis=-1)
+
+        return turn(query), turn(key)
+
+
+@pytest.fixture
+def rotary(monkeypatch):
+    scheme = lambda config, **options: Rotary(**options)  # noqa: E731
+    monkeypatch.setitem(SCHEMES, "rotary", scheme)
+    return make_model(vocab_size=12, positions="rotary")
+
+
+def test_a_scheme_from_outside_moves_the_answer_with_the_order(rotary):
+    ids = np.array([[5, 6, 7, 8]])
+    there, back = rotary.encode(ids), rotary.encode(ids[:, ::-1])
+    assert not np.allclose(there, back[:, ::-1], atol=1e-3)
+    plain = make_model(vocab_size=12, positions="rotary")
+    plain.set_weights(rotary.get_weights())
+    plain.positions.in_attention = lambda query, key, position: (query, key)
+    same = plain.encode(ids), plain.encode(ids[:, ::-1])[:, ::-1]
+    np.testing.assert_allclose(*same, atol=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+def test_a_scheme_from_outside_has_beam_scores_of_the_model_itself(rotary, alpha):
+    source = np.array([[5, 6, 7, 8], [9, 4, 0, 0]])
+    ids, scores = beam_search(
+        rotary, source, BOS, EOS, 4, beam_size=3, length_penalty=alpha,
+        return_beams=True,
+    )  # fmt: skip
+    memory, mask = rotary.encode(source), padding_mask(source)
+    for beam in range(3):
+        answer = ids[:, beam].numpy()
+        inputs = np.concatenate([np.full((2, 1), BOS), answer[:, :-1]], axis=1)
+        log_p = tf.nn.log_softmax(rotary.decode(inputs, memory, mask)).numpy()
+        for row in range(2):
+            length = np.count_nonzero(answer[row])
+            total = sum(log_p[row, t, answer[row, t]] for t in range(length))
+            expected = total / ((5 + length) / 6) ** alpha
+            np.testing.assert_allclose(scores[row, beam], expected, atol=1e-5)
+
+
+def test_a_scheme_from_outside_is_greedy_as_without_a_cache(rotary):
+    source = np.array([[5, 6, 7, 8], [9, 4, 0, 0]])
+    ids = greedy(rotary, source, BOS, EOS, 4).numpy()
+    memory, mask = rotary.encode(source), padding_mask(source)
+    inputs = np.concatenate([np.full((2, 1), BOS), ids[:, :-1]], axis=1)
+    logits = rotary.decode(inputs, memory, mask).numpy()
+    logits[..., 0] = -np.inf
+    chosen = logits.argmax(-1)
+    np.testing.assert_array_equal(chosen[ids != 0], ids[ids != 0])
 
 
 # ---- 배치, 길이, 끝
@@ -372,7 +426,7 @@ def test_candidates_equal_the_plain_reference(seed, temperature, top_k, top_p):
     expected = np.zeros(8)
     expected[kept] = p[kept] / p[kept].sum()
 
-    values, tokens = decoding._candidates(logits[np.newaxis], temperature, top_k, top_p)
+    values, tokens = decoding.candidates(logits[np.newaxis], temperature, top_k, top_p)
     shares = np.zeros(8)
     tokens = np.arange(8) if tokens is None else tokens.numpy()[0]
     shares[tokens] = tf.nn.softmax(values).numpy()[0]
@@ -384,12 +438,12 @@ def test_candidates_equal_the_plain_reference(seed, temperature, top_k, top_p):
 )
 def test_drawn_tokens_follow_the_distribution(options):
     logits = np.float32([[1.0, 0.5, -1.0, 0.0, 2.0, -3.0]])
-    values, tokens = decoding._candidates(logits, **options)
+    values, tokens = decoding.candidates(logits, **options)
     expected = np.zeros(6)
     tokens = np.arange(6) if tokens is None else tokens.numpy()[0]
     expected[tokens] = tf.nn.softmax(values).numpy()[0]
     many = np.repeat(logits, 20_000, axis=0)
-    drawn = decoding._draw(many, (0, 1), **{"temperature": 1.0} | options).numpy()
+    drawn = decoding.draw(many, (0, 1), **{"temperature": 1.0} | options).numpy()
     shares = np.bincount(drawn, minlength=6) / len(drawn)
     np.testing.assert_allclose(shares, expected, atol=0.015)
     assert np.all(shares[expected == 0] == 0)
@@ -531,7 +585,7 @@ def test_bad_inputs_say_what_to_do(model, decode, arguments, error, message):
             beam_search,
             {"length_penalty": -0.1},
             ValueError,
-            "length_penalty에는 0 이상인 수가 필요합니다. 받은 것: -0.1",
+            "length_penalty에는 0 이상의 수가 필요합니다. 받은 것: -0.1",
         ),
         (beam_search, {"length_penalty": "a"}, TypeError, "받은 것: str 'a'"),
         (sample, {"temperature": 0}, ValueError, "temperature에는 0보다 큰 수가"),
@@ -540,7 +594,7 @@ def test_bad_inputs_say_what_to_do(model, decode, arguments, error, message):
         (sample, {"temperature": True}, TypeError, "받은 것: bool True"),
         (sample, {"top_k": 0}, ValueError, "top_k에는 1 이상의 정수가"),
         (sample, {"top_k": 7}, ValueError, "어휘 집합의 크기 6 이하.*받은 것: 7"),
-        (sample, {"top_p": 0.0}, ValueError, "top_p에는 0보다 큰 1 이하인 수가"),
+        (sample, {"top_p": 0.0}, ValueError, "top_p에는 0보다 크고 1 이하인 수가"),
         (sample, {"top_p": 1.1}, ValueError, "top_p.*받은 것: 1.1"),
         (sample, {"seed": 0.5}, TypeError, "seed에는 정수가"),
     ],
@@ -561,3 +615,45 @@ def test_ids_unknown_to_the_model_raise_inside_a_graph(model):
     inside = tf.function(lambda ids: greedy(model, ids, BOS, EOS, 3))
     with pytest.raises(tf.errors.InvalidArgumentError, match="0부터 5까지"):
         inside(tf.constant([[9]]))
+
+
+# ---- 글에서 글로
+
+TEXTS = ["나는 책을 읽었다", "너는 어제 책을 샀다", "책을 읽었다"]
+
+
+@pytest.fixture(scope="module")
+def writer():
+    tokenizer = Tokenizer.train(TEXTS, vocab_size=40)
+    return make_model(vocab_size=tokenizer.vocab_size), tokenizer
+
+
+@pytest.mark.parametrize("beam_size", [None, 3])
+def test_texts_are_translated_as_their_ids_are(writer, beam_size):
+    model, tokenizer = writer
+    answers = translate(model, tokenizer, TEXTS, 4, beam_size)
+    for text, answer in zip(TEXTS, answers, strict=True):
+        ids = [tokenizer.encode(text, eos=True)]
+        inputs = model, ids, tokenizer.bos_id, tokenizer.eos_id, 4
+        if beam_size is None:
+            (row,) = greedy(*inputs).numpy()
+        else:
+            (row,) = beam_search(*inputs, beam_size=beam_size)[0].numpy()
+        assert answer == (tokenizer.decode(row), tokenizer.eos_id in row)
+    assert {type(answer.finished) for answer in answers} == {bool}
+
+
+def test_an_answer_cut_at_the_limit_is_not_finished(writer):
+    model, tokenizer = writer
+    stubborn = make_model(vocab_size=tokenizer.vocab_size)
+    stubborn.linear_softmax.call = lambda x: tf.one_hot(
+        tf.fill(tf.shape(x)[:2], 5), tokenizer.vocab_size
+    )
+    (answer,) = translate(stubborn, tokenizer, TEXTS[:1], 1)
+    assert not answer.finished and answer.text
+    assert translate(model, tokenizer, []) == []
+
+
+def test_an_empty_text_is_refused_with_its_place(writer):
+    with pytest.raises(ValueError, match="1번째의 빈 글"):
+        translate(*writer, ["책을", ""])

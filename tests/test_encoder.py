@@ -287,9 +287,9 @@ def test_keras_masks_stop_here_without_a_warning(kind):
 @pytest.mark.parametrize("shape", [(4, 8), (2, 4, 7), (1, 2, 4, 8)])
 def test_wrong_width_is_refused_before_any_weight_is_made(kind, shape):
     block = kind(CONFIG)
-    with pytest.raises(ValueError, match="모양 .batch, length, d_model.이 필요합니다"):
+    with pytest.raises(ValueError, match="모양 .batch, length, depth.가 필요합니다"):
         block(tf.zeros(shape))
-    with pytest.raises(ValueError, match="설정의 d_model: 8"):
+    with pytest.raises(ValueError, match="필요한 depth: 8"):
         kind(CONFIG).build(shape)
     assert block.count_params() == 0 if block.built else not block.weights
 

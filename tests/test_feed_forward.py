@@ -314,16 +314,16 @@ def test_sizes_must_be_positive_integers(name, value, kind):
 @pytest.mark.parametrize("make", [built, lambda: PositionwiseFeedForward(6, 10)])
 def test_shapes_that_do_not_fit_are_refused_with_the_reason(shape, make):
     message = caught(ValueError, lambda: make()(tf.ones(shape)))
-    assert "모양 (batch, length, d_model)이 필요합니다" in message
-    assert f"받은 모양: {shape}, 층의 d_model: 6" in message
-    assert "벡터의 축인지" in message
+    assert "모양 (batch, length, depth)가 필요합니다" in message
+    assert f"받은 모양: {shape}, 필요한 depth: 6" in message
+    assert "벡터의 나열인지" in message
 
 
 @pytest.mark.parametrize("shape", [(5,), (None, 5), (None, None, 6)])
 def test_a_model_cannot_be_made_from_shapes_that_do_not_fit(shape):
     x = keras.Input(shape)
     message = caught(ValueError, lambda: PositionwiseFeedForward(6, 10)(x))
-    assert "모양 (batch, length, d_model)이 필요합니다" in message
+    assert "모양 (batch, length, depth)가 필요합니다" in message
 
 
 @every_mode

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from layers import HALF, MODES, caught, every_mode, normal, random_weights
 
 from transformer_notes.masking import look_ahead_mask, padding_mask
-from transformer_notes.multi_head_attention import MultiHeadAttention
+from transformer_notes.multi_head_attention import KeysValues, MultiHeadAttention
 
 # 층을 예마다 새로 만들지 않도록 모양을 정해 둡니다. 차례로 층의 인자
 # (d_model, num_heads, key_dim, value_dim, use_bias), 쿼리와 키와 값의 depth,
@@ -39,9 +39,11 @@ def built(d_model=8, num_heads=2, depth=8, **options):
 
 
 def empty_cache(layer, batch, max_length):
-    return tuple(
-        tf.zeros((batch, layer.num_heads, max_length, depth), layer.compute_dtype)
-        for depth in (layer.key_dim, layer.value_dim)
+    return KeysValues(
+        *(
+            tf.zeros((batch, layer.num_heads, max_length, depth), layer.compute_dtype)
+            for depth in (layer.key_dim, layer.value_dim)
+        )
     )
 
 
@@ -487,7 +489,7 @@ def in_steps(layer, call, x, sizes, as_tensor, max_length):
 @functools.cache
 def cached(layer, mode="eager"):
     """캐시를 쓰는 함수. 같은 층과 방식은 한 번만 컴파일합니다."""
-    return MODES[mode](lambda x, cache, start: layer(x, x, x, cache=cache, start=start))
+    return MODES[mode](lambda x, cache, slot: layer(x, x, x, cache=cache, slot=slot))
 
 
 @pytest.mark.parametrize(
@@ -547,7 +549,7 @@ def test_cache_goes_around_a_while_loop():
         outputs = tf.TensorArray(tf.float32, 4)
         cache = empty_cache(layer, 2, 4)
         for t in tf.range(4):
-            output, cache = layer(*[x[:, t : t + 1]] * 3, cache=cache, start=t)
+            output, cache = layer(*[x[:, t : t + 1]] * 3, cache=cache, slot=t)
             outputs = outputs.write(t, tf.ensure_shape(output, (2, 1, 8))[:, 0])
         return tf.transpose(outputs.stack(), (1, 0, 2))
 
@@ -594,29 +596,29 @@ def test_old_contents_beyond_the_current_token_are_never_seen():
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])
 @pytest.mark.parametrize("as_given", [int, np.int64, tf.constant, tf.Variable])
-def test_a_known_start_beyond_the_cache_is_refused(mode, as_given):
+def test_a_known_slot_beyond_the_cache_is_refused(mode, as_given):
     layer, x = built(), normal(1, 2, 8)
     cache = empty_cache(layer, 1, 5)
-    start = as_given(4) if mode == "eager" else 4  # 그래프를 만들 때 아는 수
-    run = MODES[mode](lambda x, cache: layer(x, x, x, cache=cache, start=start))
+    slot = as_given(4) if mode == "eager" else 4  # 그래프를 만들 때 아는 수
+    run = MODES[mode](lambda x, cache: layer(x, x, x, cache=cache, slot=slot))
     message = caught(ValueError, lambda: run(x, cache))
-    assert "cache에는 6자리가 필요합니다" in message
-    assert "5자리 (start=4, 길이 2)" in message
+    assert "cache에는 6칸이 필요합니다" in message
+    assert "5칸 (slot=4, 길이 2)" in message
 
 
-@pytest.mark.parametrize("start", [4, -1])
-def test_a_start_beyond_the_cache_known_at_run_time_is_refused_or_nan(start):
+@pytest.mark.parametrize("slot", [4, -1])
+def test_a_slot_beyond_the_cache_known_at_run_time_is_refused_or_nan(slot):
     layer, x = built(), normal(1, 2, 8)
-    cache, start = empty_cache(layer, 1, 5), tf.constant(start)
+    cache, slot = empty_cache(layer, 1, 5), tf.constant(slot)
     message = caught(
         tf.errors.InvalidArgumentError,
-        lambda: cached(layer, "graph")(x, cache, start),
+        lambda: cached(layer, "graph")(x, cache, slot),
     )
-    assert "캐시의 자리가 모자랍니다" in message
+    assert "캐시의 칸이 모자랍니다" in message
     run = cached(layer, "xla")
-    output, _ = run(x, cache, start)
+    output, _ = run(x, cache, slot)
     assert np.all(np.isnan(output))
-    output, _ = run(x, cache, tf.constant(3))  # 마지막 두 자리에는 들어갑니다.
+    output, _ = run(x, cache, tf.constant(3))  # 마지막 두 칸에는 들어갑니다.
     assert np.all(np.isfinite(output))
 
 
@@ -658,7 +660,11 @@ X = np.ones((2, 3, 8), np.float32)
     ("inputs", "kind", "parts"),
     [
         ((X[0], X[0], X[0]), ValueError, ["query에는 모양", "(3, 8)"]),
-        ((X, X[..., :4], X), ValueError, ["key의 마지막 차원", "8", "(2, 3, 4)"]),
+        (
+            (X, X[..., :4], X),
+            ValueError,
+            ["key에는 모양", "필요한 depth: 8", "(2, 3, 4)"],
+        ),
         ((X, X, X.astype(int)), TypeError, ["value에는 실수", "int64", "tf.cast"]),
         (
             (X, X, X[:, :2]),
@@ -735,17 +741,17 @@ def test_cross_attention_with_a_cache_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("start", "kind", "parts"),
+    ("slot", "kind", "parts"),
     [
-        (-1, ValueError, ["start에는 0 이상", "-1"]),
-        (1.5, TypeError, ["start에는 0 이상의 정수", "1.5"]),
-        (tf.constant(1.0), TypeError, ["start에는 정수", "float32"]),
-        (tf.constant([1]), ValueError, ["start에는 스칼라", "(1,)"]),
+        (-1, ValueError, ["slot에는 0 이상", "-1"]),
+        (1.5, TypeError, ["slot에는 0 이상의 정수", "1.5"]),
+        (tf.constant(1.0), TypeError, ["slot에는 정수", "float32"]),
+        (tf.constant([1]), ValueError, ["slot에는 스칼라", "(1,)"]),
     ],
 )
-def test_wrong_starts_are_refused_with_the_reason(start, kind, parts):
+def test_wrong_slots_are_refused_with_the_reason(slot, kind, parts):
     layer = built()
-    message = caught(kind, lambda: layer(X, X, X, cache=(SLOTS, SLOTS), start=start))
+    message = caught(kind, lambda: layer(X, X, X, cache=(SLOTS, SLOTS), slot=slot))
     assert all(part in message for part in parts)
 
 
@@ -753,10 +759,48 @@ def test_a_functional_model_hands_the_cache_in_and_out():
     layer = MultiHeadAttention(8, 2)
     inputs = [keras.Input((3, 8)), keras.Input((2, 6, 4)), keras.Input((2, 6, 4))]
     x, *cache = inputs
-    output, new_cache = layer(x, x, x, cache=tuple(cache), start=0)
+    output, new_cache = layer(x, x, x, cache=tuple(cache), slot=0)
     model = keras.Model(inputs, [output, *new_cache])
     x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
     empty = np.zeros((2, 2, 6, 4), "float32")
-    expected, cache = layer(x, x, x, cache=(empty, empty), start=0)
+    expected, cache = layer(x, x, x, cache=(empty, empty), slot=0)
     for found, wanted in zip(model([x, empty, empty]), [expected, *cache], strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+# --- 읽기만 하는 캐시와 위치 ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["float32", "float64", *HALF])
+def test_reading_kept_keys_and_values_equals_calling_the_layer(policy):
+    layer = built(value_dim=3, dropout=0.5, dtype=policy)
+    x, memory = normal(2, 3, 8), normal(2, 5, 8, seed=1)
+    mask = np.random.default_rng(0).random((2, 1, 3, 5)) < 0.6
+    expected = layer(x, memory, memory, attention_mask=mask, return_weights=True)
+    kept = layer.keys_and_values(memory, memory)
+    assert [t.shape for t in kept] == [(2, 2, 5, 4), (2, 2, 5, 3)]
+    for found, wanted in zip(layer.read(x, kept, attention_mask=mask), expected):
+        assert found.dtype == wanted.dtype == layer.compute_dtype
+        np.testing.assert_array_equal(
+            *(tf.cast(t, tf.float64) for t in (found, wanted))
+        )
+
+
+def test_the_position_map_turns_queries_and_keys_before_they_meet_or_are_kept():
+    layer, x = built(), normal(1, 3, 8)
+
+    def turn(query, keys):
+        assert query.shape == keys.shape == (1, 2, 3, 4)
+        return -query, 2 * keys
+
+    _, plain = layer(x, x, x, return_weights=True)
+    cache = empty_cache(layer, 1, 3)
+    mask = np.ones((1, 1, 3, 3), bool)
+    output, turned, kept = layer(
+        x, x, x, mask, return_weights=True, position_map=turn, cache=cache
+    )
+    np.testing.assert_allclose(kept.keys, 2 * layer.keys_and_values(x, x).keys)
+    np.testing.assert_allclose(kept.values, layer.keys_and_values(x, x).values)
+    last = np.log(plain.numpy())[..., -1:, :]
+    expected = np.exp(-2 * last) / np.exp(-2 * last).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(turned[..., -1:, :], expected, rtol=1e-4)

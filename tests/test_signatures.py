@@ -20,39 +20,59 @@ FUNCTIONS = {
     "decoding.greedy": (
         "model, source_ids, bos_id, eos_id, max_extra=50, jit_compile=False"
     ),
+    "decoding.sample": (
+        "model, source_ids, bos_id, eos_id, max_extra=50, temperature=1.0, top_k=None, "
+        "top_p=None, seed=None, jit_compile=False"
+    ),
+    "decoding.beam_search": (
+        "model, source_ids, bos_id, eos_id, max_extra=50, beam_size=4, "
+        "length_penalty=0.6, return_beams=False, jit_compile=False"
+    ),
+    "decoding.translate": "model, tokenizer, texts, max_extra=50, beam_size=None",
     "transformer.TransformerConfig.paper_base": "vocab_size=37000",
     "transformer.TransformerConfig.paper_big": "vocab_size=37000",
     "transformer.TransformerConfig.table3": "vocab_size=37000",
-    "transformer.Transformer.encode": "source_ids, training=None",
+    "transformer.Transformer.encode": (
+        "source_ids, training=None, return_weights=False"
+    ),
     "transformer.Transformer.decode": (
-        "target_ids, memory, memory_mask=None, training=None, cache=None, start=0"
+        "target_ids, memory, memory_mask=None, training=None, return_weights=False, "
+        "attention_mask=None, position=None, cache=None, slot=0"
     ),
 }
 LAYERS = {
     "multi_head_attention.MultiHeadAttention": (
         "d_model, num_heads, key_dim=None, value_dim=None, use_bias=True, dropout=0.0",
         "query, key, value, attention_mask=None, training=None, return_weights=False, "
-        "cache=None, start=0",
+        "position_map=None, cache=None, slot=0",
     ),
     "embedding.TokenEmbedding": ("vocab_size, d_model", "token_ids"),
-    "positional_encoding.SinusoidalPositionalEncoding": ("", "x, start=0"),
-    "positional_encoding.LearnedPositionalEncoding": ("max_length", "x, start=0"),
+    "positional_encoding.SinusoidalPositionalEncoding": ("", "x, position=None"),
+    "positional_encoding.LearnedPositionalEncoding": ("max_length", "x, position=None"),
     "feed_forward.PositionwiseFeedForward": ("d_model, d_ff", "x"),
     "add_norm.AddAndNorm": (
         "dropout=0.0, epsilon=1e-05, norm_first=False",
         "x, sublayer, training=None",
     ),
-    "encoder.EncoderLayer": ("config", "x, attention_mask=None, training=None"),
-    "encoder.Encoder": ("config", "x, attention_mask=None, training=None"),
+    "encoder.EncoderLayer": (
+        "config",
+        "x, attention_mask=None, training=None, return_weights=False, "
+        "position_map=None",
+    ),
+    "encoder.Encoder": (
+        "config",
+        "x, attention_mask=None, training=None, return_weights=False, "
+        "position_map=None",
+    ),
     "decoder.DecoderLayer": (
         "config",
-        "x, memory, attention_mask=None, memory_mask=None, training=None, cache=None, "
-        "start=0",
+        "x, memory, attention_mask=None, memory_mask=None, training=None, "
+        "return_weights=False, position_map=None, cache=None, slot=0",
     ),
     "decoder.Decoder": (
         "config",
-        "x, memory, attention_mask=None, memory_mask=None, training=None, cache=None, "
-        "start=0",
+        "x, memory, attention_mask=None, memory_mask=None, training=None, "
+        "return_weights=False, position_map=None, cache=None, slot=0",
     ),
     "linear_softmax.LinearSoftmax": ("vocab_size, embedding=None", "x"),
     "transformer.Transformer": ("config", "inputs, training=None"),

@@ -2,6 +2,9 @@
 
 import dataclasses
 import functools
+import subprocess
+import sys
+import textwrap
 
 import keras
 import numpy as np
@@ -111,14 +114,6 @@ def formula(config):
     if config.positions == "learned":
         total += config.max_length * d
     return total
-
-
-def empty_cache(model, batch, length):
-    config = model.config
-    heads, share = config.num_heads, config.d_model // config.num_heads
-    key = tf.zeros((batch, heads, length, config.key_dim or share))
-    value = tf.zeros((batch, heads, length, config.value_dim or share))
-    return [(key, value) for _ in range(config.num_layers)]
 
 
 def logits_close(actual, expected, atol=1e-5):
@@ -243,7 +238,11 @@ def test_separate_vocabularies_share_only_the_target_side():
         ({"num_heads": 3, "key_dim": 2}, ValueError, "num_heads로 나누어떨어지는"),
         ({"dropout": 1.0}, ValueError, "dropout에는 0 이상 1 미만"),
         ({"dropout": "0.1"}, TypeError, "dropout에는"),
-        ({"positions": "rotary"}, ValueError, '"sinusoidal"이나 "learned".*rotary'),
+        (
+            {"positions": "rotary"},
+            ValueError,
+            "'sinusoidal', 'learned' 가운데 하나가.*rotary",
+        ),
         ({"d_model": 7, "num_heads": 1}, ValueError, "짝수 d_model.*받은 것: 7"),
         ({"tie_embeddings": "no"}, TypeError, "tie_embeddings에는 True나 False.*'no'"),
         ({"norm_first": 1}, TypeError, "norm_first에는"),
@@ -392,14 +391,63 @@ def test_stepwise_decoding_with_a_cache_equals_the_full_pass(name, piece):
     source[1, 2:] = 0
     expected = model((source, target))
     memory, mask = model.encode(source), padding_mask(source)
-    cache, pieces = empty_cache(model, 2, 8), []
-    for start in range(0, 6, piece):
+    cache, pieces = model.decoder.start_cache(memory, 8), []
+    for slot in range(0, 6, piece):
         logits, cache = model.decode(
-            target[:, start : start + piece], memory, mask, cache=cache, start=start
+            target[:, slot : slot + piece], memory, mask, cache=cache, slot=slot
         )
         pieces.append(logits)
     logits_close(np.concatenate(pieces, axis=1), expected)
     logits_close(model.decode(target, memory, mask), expected)
+
+
+@pytest.mark.parametrize("name", ["paper", "learned", "key and value dims"])
+def test_slots_may_be_filled_out_of_the_order_of_positions(name):
+    """칸은 적은 차례일 뿐입니다. 위치는 따로 주고, 볼 칸은 마스크로 고릅니다."""
+    model = shared(name)
+    source, target = random_ids(2, 4), random_ids(2, 3, seed=1)
+    memory, mask = model.encode(source), padding_mask(source)
+    expected = model.decode(target, memory, mask)
+    cache = model.decoder.start_cache(memory, 4)
+    other = random_ids(2, 1, seed=2)
+    _, cache = model.decode(target[:, :1], memory, mask, cache=cache, slot=0)
+    _, cache = model.decode(  # 같은 위치 1의 다른 토큰이 칸 1을 먼저 씁니다
+        other, memory, mask, cache=cache, position=[1], slot=1
+    )
+    logits, cache = model.decode(
+        target[:, 1:], memory, mask, attention_mask=[[True, False, True, True]],
+        position=[1, 2], cache=cache, slot=2,
+    )  # fmt: skip
+    logits_close(logits, expected[:, 1:])
+
+
+def test_an_attention_mask_hides_more_than_the_future():
+    model = shared("paper")
+    source, target = random_ids(2, 4), random_ids(2, 4, seed=1)
+    memory = model.encode(source)
+    own = np.eye(4, dtype=bool)
+    alone = model.decode(target, memory, attention_mask=own)
+    for t in range(4):
+        expected = model.decode(target[:, t : t + 1], memory, position=[t])
+        logits_close(alone[:, t : t + 1], expected)
+
+
+def test_weights_come_with_the_memory_and_with_the_logits():
+    model = shared("paper")
+    source, target = random_ids(2, 4), random_ids(2, 3, seed=1)
+    source[1, 2:] = 0
+    mask = padding_mask(source)
+    memory, read = model.encode(source, return_weights=True)
+    np.testing.assert_array_equal(memory, model.encode(source))
+    assert [w.shape[2:] for w in read] == [(4, 4)] * model.config.num_layers
+    assert not np.any(read[0][1, ..., 2:])
+    logits, weights = model.decode(target, memory, mask, return_weights=True)
+    np.testing.assert_array_equal(logits, model((source, target)))
+    for layer in weights:
+        assert not np.any(layer.cross_attention[1, ..., 2:])
+        np.testing.assert_allclose(
+            tf.reduce_sum(layer.self_attention, -1), 1, atol=1e-5
+        )
 
 
 # --- 입력 ---------------------------------------------------------------------------
@@ -439,8 +487,8 @@ def test_ids_of_every_kind_give_the_same_logits(model, convert, wrap):
         (([[1]], [[1.0]]), TypeError, "target_ids에는 정수"),
         (([1, 2], [[1]]), ValueError, "source_ids에는 모양"),
         (([[1]], [1]), ValueError, "target_ids에는 모양"),
-        (([[1], [2]], [[1], [2], [3]]), ValueError, "받은 배치 크기: 2, 3"),
-        (([[1], [2]], [[1]]), ValueError, "받은 배치 크기: 2, 1"),
+        (([[1], [2]], [[1], [2], [3]]), ValueError, "같은 수의 문장이.*받은 모양"),
+        (([[1], [2]], [[1]]), ValueError, "같은 수의 문장이.*받은 모양"),
         (([[1, 2], [3]], [[1], [2]]), ValueError, "길이가 서로 다르면"),
         (([], []), ValueError, r"source_ids에는 토큰이.*받은 모양: \(0,\).*걸러"),
         (([[1]], [[]]), ValueError, r"target_ids에는 토큰이.*받은 모양: \(1, 0\)"),
@@ -502,7 +550,9 @@ def test_a_learned_table_that_is_too_short_is_refused():
     fits, long = random_ids(1, 9), random_ids(1, 10)
     assert model((fits, fits)).shape == (1, 9, VOCAB)
     for ids in ((long, fits), (fits, long)):
-        with pytest.raises(ValueError, match="max_length=9인 표"):
+        with pytest.raises(
+            ValueError, match="0부터 8까지의 위치.*받은 위치: 0부터 9까지"
+        ):
             model(ids)
     graph = graph_of("learned")
     with pytest.raises(tf.errors.InvalidArgumentError, match="표를 벗어난"):
@@ -736,3 +786,25 @@ def test_a_model_used_in_parts_loads_with_the_same_parts_and_grows_later(tmp_pat
 def test_the_encoder_is_an_ordinary_layer_of_the_stack(model):
     assert isinstance(model.encoder, Encoder)
     assert len(model.encoder.layers) == len(model.decoder.layers) == SMALL.num_layers
+
+
+READER = """
+    import sys, warnings
+    warnings.simplefilter("ignore")
+    import keras, transformer_notes
+    try:
+        keras.models.load_model(sys.argv[1])
+    except (TypeError, ValueError):
+        import transformer_notes.transformer
+        print(type(keras.models.load_model(sys.argv[1])).__name__)
+"""
+
+
+def test_a_saved_model_is_read_once_its_module_is_imported(tmp_path):
+    make().save(tmp_path / "model.keras")
+    read = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(READER), tmp_path / "model.keras"],
+        capture_output=True,
+        text=True,
+    )
+    assert read.stdout.strip() == "Transformer", read.stderr

@@ -4,10 +4,11 @@ import keras
 import tensorflow as tf
 
 from transformer_notes import checks
+from transformer_notes.keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class AddAndNorm(keras.layers.Layer):
+class AddAndNorm(StopsKerasMask, keras.layers.Layer):
     r"""하위 층을 잔차 연결과 층 정규화로 감쌉니다.
 
     .. math::
@@ -28,11 +29,13 @@ class AddAndNorm(keras.layers.Layer):
 
     Call arguments:
         x: 실수, (batch, length, d_model).
-        sublayer: x와 같은 모양과 dtype을 돌려주는 함수나 층.
+        sublayer: x와 같은 모양과 dtype을 돌려주는 함수나 층. 튜플을 돌려주면 첫째를
+            더하고, 나머지(가중치나 캐시)는 손대지 않고 이어서 돌려줍니다.
         training: 드롭아웃을 씌울지.
 
     Returns:
-        층의 계산 dtype인 실수, (batch, length, d_model).
+        층의 계산 dtype인 실수, (batch, length, d_model). `sublayer`가 튜플을
+        돌려주었으면 `(출력, 나머지, ...)`입니다.
 
     Raises:
         TypeError: 부를 수 없는 `sublayer`, 실수가 아닌 입력, 수가 아닌 비율이나
@@ -48,13 +51,10 @@ class AddAndNorm(keras.layers.Layer):
         [[[1. 0. 0. 0.]]]
     """
 
-    # 마스크가 붙은 입력도 경고 없이 받습니다. compute_mask가 마스크를 끊습니다.
-    supports_masking = True
-
     def __init__(self, dropout=0.0, epsilon=1e-5, norm_first=False, **kwargs):
         super().__init__(**kwargs)
         self.dropout = checks.rate("dropout", dropout)
-        self.epsilon = _positive("epsilon", epsilon)
+        self.epsilon = checks.number("epsilon", epsilon, above=0)
         self.norm_first = norm_first
         # 하위 층은 전역 정책을 따르므로, 이 층의 dtype을 넘겨주어야 합니다.
         self.norm = keras.layers.LayerNormalization(
@@ -63,12 +63,7 @@ class AddAndNorm(keras.layers.Layer):
         self._dropout = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy)
 
     def build(self, x_shape):
-        if len(x_shape) != 3 or x_shape[-1] is None:
-            raise ValueError(
-                "x에는 d_model을 미리 아는 모양 (batch, length, d_model)이 필요합니다. "
-                f"받은 모양: {tuple(x_shape)}."
-            )
-        self.norm.build(x_shape)
+        self.norm.build(checks.vector_shape("x", x_shape))
 
     def __call__(self, x, sublayer, training=None):
         if isinstance(x, keras.KerasTensor):
@@ -84,24 +79,18 @@ class AddAndNorm(keras.layers.Layer):
         return super().__call__(x, **options)
 
     def call(self, x, sublayer, training=None):
-        x = checks.sequence("x", x)
+        x = checks.vectors("x", x, self.norm.gamma.shape[0])
         if not callable(sublayer):
             raise TypeError(
                 "sublayer에는 x를 받아 같은 모양을 돌려주는 함수가 필요합니다. "
                 f"받은 것: {type(sublayer).__name__}. 함수로 감싸 주세요."
             )
-        if not x.shape[-1:].is_compatible_with(self.norm.gamma.shape):
-            raise ValueError(
-                "x의 마지막 차원에는 층을 만들 때와 같은 "
-                f"{self.norm.gamma.shape[0]}이 필요합니다. 받은 모양: {x.shape}."
-            )
         changed = sublayer(self.norm(x) if self.norm_first else x)
-        _check_addable(x, changed)
+        changed, *extras = changed if isinstance(changed, tuple) else (changed,)
+        check_addable(x, changed)
         added = x + self._dropout(changed, training=training)
-        return added if self.norm_first else self.norm(added)
-
-    def compute_mask(self, inputs, previous_mask=None):
-        return None
+        output = added if self.norm_first else self.norm(added)
+        return (output, *extras) if extras else output
 
     def compute_output_shape(self, x_shape, *_):
         return x_shape
@@ -115,7 +104,7 @@ class AddAndNorm(keras.layers.Layer):
         }
 
 
-def _check_addable(x, changed):
+def check_addable(x, changed):
     if tf.is_tensor(changed):
         given = f"{changed.dtype.name} {changed.shape}"
         if changed.dtype == x.dtype and changed.shape.is_compatible_with(x.shape):
@@ -126,14 +115,3 @@ def _check_addable(x, changed):
         f"sublayer에는 x와 같은 {x.dtype.name} {x.shape}을 돌려주는 함수가 필요합니다. "
         f"돌려준 것: {given}. 모양과 dtype이 같아야 x에 더할 수 있습니다."
     )
-
-
-def _positive(name, value):
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(
-            f"{name}에는 0보다 큰 수가 필요합니다. "
-            f"받은 것: {type(value).__name__} {value!r}."
-        )
-    if not 0 < value < float("inf"):  # NaN도 거절합니다
-        raise ValueError(f"{name}에는 0보다 큰 수가 필요합니다. 받은 것: {value}.")
-    return float(value)

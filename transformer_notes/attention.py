@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from transformer_notes import checks
+from transformer_notes.softmax import masked_softmax
 
 
 def scaled_dot_product_attention(query, key, value, mask=None):
@@ -45,91 +46,13 @@ def scaled_dot_product_attention(query, key, value, mask=None):
         >>> print(output.numpy())
         [[10.]]
     """
-    query = checks.float_tensor("query", query)
-    key = checks.float_tensor("key", key)
-    value = checks.float_tensor("value", value)
-    _check_inputs(query, key, value)
+    query, key, value = checks.attention_inputs(query, key, value)
 
-    precise = tf.float64 if query.dtype == tf.float64 else tf.float32
-    scale = tf.cast(tf.sqrt(tf.cast(tf.shape(key)[-1], precise)), query.dtype)
+    scale = tf.sqrt(tf.cast(tf.shape(key)[-1], tf.float64))
     # 곱한 뒤가 아니라 곱하기 전에 나눕니다. 값은 같고, float16에서 내적이 덜 넘칩니다.
-    query = query / scale
+    query = query / tf.cast(scale, query.dtype)
     scores = tf.matmul(query, key, transpose_b=True)  # (..., length_q, length_k)
-    scores = tf.cast(scores, precise)
-
-    if mask is None:
-        weights = tf.nn.softmax(scores)  # 마지막 축(키)을 따라
-    else:
-        mask = _check_mask(mask, scores)
-        # 더하지 않고 골라 넣으므로 무한대끼리 빼는 NaN이 생기지 않습니다.
-        weights = tf.nn.softmax(tf.where(mask, scores, scores.dtype.min))
-        # 모두 가려진 행의 소프트맥스는 균등 분포입니다. 가린 자리를 0으로 되돌립니다.
-        weights = tf.where(mask, weights, tf.zeros((), weights.dtype))
-
-    weights = tf.cast(weights, value.dtype)
-    output = tf.matmul(weights, value)  # (..., length_q, d_v)
-    return output, weights
-
-
-def _check_inputs(query, key, value):
-    tensors = {"query": query, "key": key, "value": value}
-    given = ", ".join(f"{n} {t.dtype.name} {t.shape}" for n, t in tensors.items())
-    if not query.dtype == key.dtype == value.dtype:
-        raise TypeError(
-            f"query, key, value에는 같은 dtype이 필요합니다. 받은 것: {given}. "
-            "tf.cast로 하나에 맞추어 주세요."
-        )
-    for name, tensor in tensors.items():
-        if tensor.shape.rank is not None and tensor.shape.rank < 2:
-            raise ValueError(
-                f"{name}에는 모양 (..., length, depth)가 필요합니다. 받은 모양: "
-                f"{tensor.shape}. 벡터 하나라면 {name}[tf.newaxis, :]로 길이 축을 "
-                "더해 주세요."
-            )
-    if not query.shape[-1:].is_compatible_with(key.shape[-1:]):
-        raise ValueError(
-            f"query와 key에는 같은 마지막 차원 d_k가 필요합니다. 받은 것: {given}. "
-            "둘을 같은 크기로 바꾼 뒤에 넘겨 주세요."
-        )
-    if query.shape[-1] == 0:
-        raise ValueError(
-            f"query와 key에는 1 이상의 d_k가 필요합니다. 받은 것: {given}. "
-            "마지막 축이 비어 있지 않은지 살펴보세요."
-        )
-    if not key.shape[-2:-1].is_compatible_with(value.shape[-2:-1]):
-        raise ValueError(
-            f"key와 value에는 같은 길이가 필요합니다. 받은 것: {given}. "
-            "인자의 순서가 (query, key, value)인지도 살펴보세요."
-        )
-    try:
-        batch = tf.broadcast_static_shape(query.shape[:-2], key.shape[:-2])
-        tf.broadcast_static_shape(batch, value.shape[:-2])
-    except ValueError:
-        raise ValueError(
-            "query, key, value에는 서로 브로드캐스트되는 앞쪽 차원(배치, 헤드)이 "
-            f"필요합니다. 받은 것: {given}. 모자란 축은 크기 1로 채워 주세요."
-        ) from None
-
-
-def _check_mask(mask, scores):
-    mask = tf.convert_to_tensor(mask)
-    if mask.dtype != tf.bool:
-        raise TypeError(
-            "mask에는 True인 자리를 보는 불리언이 필요합니다. 받은 dtype: "
-            f"{mask.dtype.name}. 1이 '봄'이면 tf.cast(mask, tf.bool)로, "
-            "1이 '가림'이면 tf.equal(mask, 0)으로 바꾸어 주세요."
-        )
-    try:
-        # 더 큰 쪽으로 늘어나면 안 됩니다. 마스크가 점수의 모양에 맞추어져야 합니다.
-        fits = tf.broadcast_static_shape(mask.shape, scores.shape).is_compatible_with(
-            scores.shape
-        )
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(
-            f"mask에는 (..., length_q, length_k) = {scores.shape}로 브로드캐스트되는 "
-            f"모양이 필요합니다. 받은 모양: {mask.shape}. 모자란 축은 크기 1로 채워 "
-            "주세요."
-        )
-    return mask
+    if mask is not None:
+        mask = checks.attention_mask(mask, scores.shape)
+    weights = tf.cast(masked_softmax(scores, mask), value.dtype)
+    return tf.matmul(weights, value), weights  # (..., length_q, d_v)

@@ -1,25 +1,40 @@
 """디코더의 층과 스택 (논문 3.1절)."""
 
+from typing import NamedTuple
+
 import keras
 import tensorflow as tf
 
 from transformer_notes import checks
 from transformer_notes.encoder import ConfiguredLayer
+from transformer_notes.multi_head_attention import KeysValues
 
 
-class MemoryLayer(ConfiguredLayer):
-    """memory를 읽는 층의 공통 부분: 두 입력의 검사와, 캐시가 있을 때의 출력."""
+class LayerCache(NamedTuple):
+    """층 하나가 답을 한 토큰씩 만드는 동안 다시 쓰는 것."""
+
+    #: 앞선 토큰의 키와 값, (batch, num_heads, slots, depth). 칸을 하나씩 채웁니다.
+    own: KeysValues
+    #: 메모리의 키와 값, (batch, num_heads, length_memory, depth). 바뀌지 않습니다.
+    memory: KeysValues
+
+
+class AttentionWeights(NamedTuple):
+    """디코더 층 하나의 어텐션 가중치."""
+
+    #: (batch, num_heads, length, length). 캐시를 쓰면 마지막 축은 칸입니다.
+    self_attention: tf.Tensor
+    #: (batch, num_heads, length, length_memory).
+    cross_attention: tf.Tensor
+
+
+class DecoderPart(ConfiguredLayer):
+    """디코더의 층과 스택이 함께 쓰는 것: 두 입력의 검사와, 미리 알리는 출력의 모양."""
 
     def check_shapes(self, x_shape, memory_shape):
-        self.check_width("x", x_shape)
-        self.check_width("memory", memory_shape)
-        sentences = tf.TensorShape(x_shape)[:1], tf.TensorShape(memory_shape)[:1]
-        if not sentences[0].is_compatible_with(sentences[1]):
-            raise ValueError(
-                "x와 memory에는 같은 수의 문장이 필요합니다. 받은 모양: "
-                f"{tuple(x_shape)}, {tuple(memory_shape)}. 문장마다 그 문장의 memory를 "
-                "짝지어 주세요."
-            )
+        checks.vector_shape("x", x_shape, self.config.d_model)
+        checks.vector_shape("memory", memory_shape, self.config.d_model)
+        checks.same_batch(x=x_shape, memory=memory_shape)
 
     def compute_output_spec(
         self,
@@ -28,21 +43,33 @@ class MemoryLayer(ConfiguredLayer):
         attention_mask=None,
         memory_mask=None,
         training=None,
+        return_weights=False,
+        position_map=None,
         cache=None,
-        start=0,
+        slot=0,
     ):
         self.check_shapes(x.shape, memory.shape)
-        output = keras.KerasTensor(x.shape, self.compute_dtype)
-        if cache is None:
-            return output
-        # 받은 것을 그대로 내놓으면 함수형 모델이 입력과 출력을 구별하지 못합니다.
-        return output, keras.tree.map_structure(
-            lambda old: keras.KerasTensor(old.shape, self.compute_dtype), cache
-        )
+        outputs = [keras.KerasTensor(x.shape, self.compute_dtype)]
+        if return_weights:
+            caches = [cache] if isinstance(cache, LayerCache) else cache
+            slots = x.shape[1] if cache is None else caches[0].own.keys.shape[2]
+            weights = AttentionWeights(
+                self.weights_spec(x.shape, slots),
+                self.weights_spec(x.shape, memory.shape[1]),
+            )
+            outputs.append(self.for_each_layer(weights))
+        if cache is not None:
+            # 받은 것을 그대로 내놓으면 함수형 모델이 입력과 출력을 구별하지 못합니다.
+            outputs.append(
+                keras.tree.map_structure(
+                    lambda old: keras.KerasTensor(old.shape, self.compute_dtype), cache
+                )
+            )
+        return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class DecoderLayer(MemoryLayer):
+class DecoderLayer(DecoderPart):
     r"""디코더 층 하나: 셀프 어텐션, 크로스 어텐션, 피드포워드. 저마다 Add & Norm입니다.
 
     Args:
@@ -55,20 +82,25 @@ class DecoderLayer(MemoryLayer):
             값이 됩니다.
         attention_mask: 셀프 어텐션의 마스크. 불리언, (batch, num_heads, length,
             length)로 브로드캐스트되는 모양. 보통 `look_ahead_mask`와 `padding_mask`를
-            묶은 것입니다.
+            묶은 것입니다. 캐시를 쓰면 마지막 축은 칸입니다.
         memory_mask: 크로스 어텐션의 마스크. 불리언, (batch, num_heads, length,
             length_memory)로 브로드캐스트되는 모양, 또는 (batch, length_memory). **입력
             문장의** 패딩을 가립니다.
         training: 드롭아웃을 씌울지.
-        cache: 셀프 어텐션의 캐시. `MultiHeadAttention`의 것과 같습니다. 메모리의 키와
-            값까지 네 텐서이면(`Decoder.start_cache`) 메모리를 다시 계산하지 않습니다.
-        start: 이번 첫 토큰의 위치.
+        return_weights: 어텐션 가중치도 돌려받을지.
+        position_map: 셀프 어텐션의 쿼리와 키에 위치를 새기는 함수.
+            `MultiHeadAttention`과 같습니다.
+        cache: `start_cache`가 만든 `LayerCache`. 주면 메모리를 다시 계산하지 않고, 앞선
+            토큰은 캐시에서 읽습니다.
+        slot: 이번 첫 토큰을 적을 칸. `MultiHeadAttention`과 같습니다.
 
     Returns:
-        (batch, length, d_model). `cache`를 주었으면 `(출력, 새 캐시)`입니다.
+        (batch, length, d_model). `return_weights`이면 `AttentionWeights`가, `cache`를
+        주었으면 새 캐시가 차례로 뒤따르는 튜플입니다.
 
     Raises:
-        TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
+        TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
+            마스크, `LayerCache`가 아닌 캐시.
         ValueError: 맞지 않는 모양, 문장의 수가 서로 다른 x와 memory.
     """
 
@@ -98,49 +130,64 @@ class DecoderLayer(MemoryLayer):
         attention_mask=None,
         memory_mask=None,
         training=None,
+        return_weights=False,
+        position_map=None,
         cache=None,
-        start=0,
+        slot=0,
     ):
-        x, memory = checks.sequence("x", x), checks.sequence("memory", memory)
-        self.check_shapes(x.shape, memory.shape)
-        memory_mask = _memory_mask(memory_mask)
-        own, read = (cache, ()) if cache is None else (cache[:2], tuple(cache[2:]))
+        x = checks.vectors("x", x, self.config.d_model)
+        memory = checks.vectors("memory", memory, self.config.d_model)
+        checks.same_batch(x=x.shape, memory=memory.shape)
+        memory_mask = with_query_axis(memory_mask)
+        cache = _layer_cache(cache)
 
         def attend_to_self(x):
-            nonlocal own
-            output = self.self_attention(
-                x, x, x, attention_mask, training=training, cache=own, start=start
+            return self.self_attention(
+                x,
+                x,
+                x,
+                attention_mask=attention_mask,
+                training=training,
+                return_weights=True,
+                position_map=position_map,
+                cache=None if cache is None else cache.own,
+                slot=slot,
             )
-            if own is not None:
-                output, own = output
-            return output
 
         def attend_to_memory(x):
-            inputs = {"attention_mask": memory_mask, "training": training}
-            if not read:
-                return self.cross_attention(x, memory, memory, **inputs)
-            output, _ = self.cross_attention(
-                x, memory, memory, **inputs, cache=read, start=None
+            if cache is not None:
+                return self.cross_attention.read(
+                    x, cache.memory, attention_mask=memory_mask, training=training
+                )
+            return self.cross_attention(
+                x,
+                memory,
+                memory,
+                attention_mask=memory_mask,
+                training=training,
+                return_weights=True,
             )
-            return output
 
-        x = self.self_attention_norm(x, attend_to_self, training=training)
-        x = self.cross_attention_norm(x, attend_to_memory, training=training)
+        x, seen, *own = self.self_attention_norm(x, attend_to_self, training=training)
+        x, read = self.cross_attention_norm(x, attend_to_memory, training=training)
         x = self.feed_forward_norm(x, self.feed_forward, training=training)
-        return x if cache is None else (x, (*own, *read))
+        extras = [AttentionWeights(seen, read)] if return_weights else []
+        extras += [cache._replace(own=new) for new in own]
+        return (x, *extras) if extras else x
 
     def start_cache(self, memory, max_length):
         """층 하나의 `Decoder.start_cache`입니다."""
+        attention, batch = self.self_attention, keras.ops.shape(memory)[0]
+        empty = (
+            tf.zeros((batch, attention.num_heads, max_length, depth), memory.dtype)
+            for depth in (attention.key_dim, attention.value_dim)
+        )
         read = self.cross_attention.keys_and_values(memory, memory)
-        batch = keras.ops.shape(memory)[0]
-        heads, empty = self.config.num_heads, []
-        for depth in (self.self_attention.key_dim, self.self_attention.value_dim):
-            empty.append(tf.zeros((batch, heads, max_length, depth), memory.dtype))
-        return (*empty, *read)
+        return LayerCache(KeysValues(*empty), read)
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class Decoder(MemoryLayer):
+class Decoder(DecoderPart):
     r"""디코더 층을 `num_layers`겹 쌓습니다. 모든 층이 같은 memory를 봅니다.
 
     층마다 가중치가 다릅니다. pre-norm이면 마지막 층의 출력을 한 번 더 정규화합니다.
@@ -155,19 +202,23 @@ class Decoder(MemoryLayer):
         attention_mask: `DecoderLayer`와 같습니다.
         memory_mask: `DecoderLayer`와 같습니다.
         training: 드롭아웃을 씌울지.
-        cache: 층마다 하나씩, 층의 캐시를 담은 목록. `start_cache`가 만듭니다.
-        start: 이번 첫 토큰의 위치.
+        return_weights: 어텐션 가중치도 돌려받을지.
+        position_map: `DecoderLayer`와 같습니다. 모든 층이 함께 씁니다.
+        cache: 층마다 하나씩, `LayerCache`를 담은 목록. `start_cache`가 만듭니다.
+        slot: 이번 첫 토큰을 적을 칸. `MultiHeadAttention`과 같습니다.
 
     Returns:
-        (batch, length, d_model). `cache`를 주었으면 `(출력, 새 캐시의 목록)`입니다.
+        (batch, length, d_model). `return_weights`이면 층마다의 `AttentionWeights`를
+        담은 목록이, `cache`를 주었으면 새 캐시의 목록이 차례로 뒤따르는 튜플입니다.
 
     Raises:
-        TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
+        TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
+            마스크, `LayerCache`가 아닌 캐시.
         ValueError: 맞지 않는 모양, 문장의 수가 서로 다른 x와 memory, 층의 수와 다른
             캐시의 수.
 
     Examples:
-        >>> from transformer_notes.transformer import TransformerConfig
+        >>> from transformer_notes.config import TransformerConfig
         >>> decoder = Decoder(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
         >>> decoder(tf.ones((1, 3, 8)), memory=tf.ones((1, 5, 8))).shape
         TensorShape([1, 3, 8])
@@ -194,40 +245,43 @@ class Decoder(MemoryLayer):
         attention_mask=None,
         memory_mask=None,
         training=None,
+        return_weights=False,
+        position_map=None,
         cache=None,
-        start=0,
+        slot=0,
     ):
-        caches = self._one_for_each_layer(cache)
-        new_cache = []
-        for layer, layer_cache in zip(self.layers, caches):
-            x = layer(
+        weights, new_cache = [], []
+        for layer, layer_cache in zip(self.layers, self._one_for_each_layer(cache)):
+            x, layer_weights, *grown = layer(
                 x,
                 memory,
                 attention_mask=attention_mask,
                 memory_mask=memory_mask,
                 training=training,
+                return_weights=True,
+                position_map=position_map,
                 cache=layer_cache,
-                start=start,
+                slot=slot,
             )
-            if cache is not None:
-                x, layer_cache = x
-                new_cache.append(layer_cache)
+            weights.append(layer_weights)
+            new_cache += grown
         x = x if self.norm is None else self.norm(x)
-        return x if cache is None else (x, new_cache)
+        extras = [weights] if return_weights else []
+        extras += [new_cache] if cache is not None else []
+        return (x, *extras) if extras else x
 
     def start_cache(self, memory, max_length):
         """답을 한 토큰씩 만들기 시작할 때의 캐시입니다.
 
         Args:
             memory: 인코더의 출력, (batch, length_memory, d_model).
-            max_length: 답의 가장 긴 길이.
+            max_length: 캐시의 칸 수. 답의 가장 긴 길이 이상이어야 합니다.
 
         Returns:
-            층마다 (키, 값, 메모리의 키, 메모리의 값). 앞의 둘은 0으로 채운
-            (batch, num_heads, max_length, depth)이고, 뒤의 둘은 여기서 한 번 계산하면
-            끝까지 바뀌지 않는 (batch, num_heads, length_memory, depth)입니다.
+            층마다의 `LayerCache`. 답의 칸은 0으로 채우고, 메모리의 키와 값은 여기서 한
+            번 계산합니다.
         """
-        memory = tf.cast(checks.sequence("memory", memory), self.compute_dtype)
+        memory = tf.cast(checks.vectors("memory", memory), self.compute_dtype)
         if not self.built:
             self.build(memory.shape, memory.shape)
         return [layer.start_cache(memory, max_length) for layer in self.layers]
@@ -236,19 +290,30 @@ class Decoder(MemoryLayer):
         if cache is None:
             return [None] * len(self.layers)
         given = type(cache).__name__
-        if isinstance(cache, (list, tuple)):
-            pairs = [pair for pair in cache if pair is not None]
-            if len(pairs) == len(cache) == len(self.layers):
-                return pairs
-            given = f"{len(pairs)}개"
-            given += " (와 None)" if len(pairs) < len(cache) else ""
+        if isinstance(cache, list | tuple) and not isinstance(cache, LayerCache):
+            if len(cache) == len(self.layers) and None not in cache:
+                return cache
+            given = f"{len(cache)}개" + (" (와 None)" if None in cache else "")
         raise ValueError(
             f"cache에는 층마다 하나씩, 캐시 {len(self.layers)}개의 목록이 필요합니다. "
-            f"받은 것: {given}. [(key, value), ...]로 묶어 주세요."
+            f"받은 것: {given}. decoder.start_cache(memory, max_length)로 만들어 "
+            "주세요."
         )
 
 
-def _memory_mask(mask):
+def _layer_cache(cache):
+    if cache is None:
+        return None
+    return checks.instance(
+        "cache",
+        cache,
+        LayerCache,
+        "LayerCache가",
+        "start_cache(memory, max_length)로 만들어 주세요.",
+    )
+
+
+def with_query_axis(mask):
     """(batch, length_memory)이면 헤드와 쿼리의 축을 넣습니다.
 
     Keras는 이름이 memory인 입력에 마스크가 붙어 있으면 memory_mask를 이것으로 채웁니다.

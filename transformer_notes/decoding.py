@@ -6,12 +6,35 @@
 
 import functools
 import random
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from transformer_notes import checks
-from transformer_notes.masking import padding_mask
-from transformer_notes.transformer import Transformer, _token_ids
+from transformer_notes.generation import (
+    candidates,
+    draw,
+    generate,
+    most_likely,
+    open_reader,
+    search_beams,
+)
+from transformer_notes.tokenization import pad_rows
+from transformer_notes.transformer import Transformer
+
+__all__ = [
+    "Answer",
+    "beam_search",
+    "candidates",
+    "draw",
+    "generate",
+    "greedy",
+    "most_likely",
+    "open_reader",
+    "sample",
+    "search_beams",
+    "translate",
+]
 
 
 def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False):
@@ -105,9 +128,9 @@ def sample(
         True
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
-    temperature = _number("temperature", temperature, above=0)
+    temperature = checks.number("temperature", temperature, above=0)
     top_k = None if top_k is None else _at_most_vocabulary(model, "top_k", top_k)
-    top_p = None if top_p is None else _number("top_p", top_p, above=0, most=1)
+    top_p = None if top_p is None else checks.number("top_p", top_p, above=0, most=1)
     seed = random.getrandbits(31) if seed is None else checks.integer("seed", seed)
     numbers = tf.constant(temperature), tf.constant(seed % 2**63, tf.int64)
     options = {**limits, "top_k": top_k, "top_p": top_p}
@@ -170,208 +193,72 @@ def beam_search(
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
     beam_size = checks.positive_int("beam_size", beam_size)
-    alpha = _number("length_penalty", length_penalty, least=0)
+    alpha = checks.number("length_penalty", length_penalty, least=0)
     options = {**limits, "beam_size": beam_size}
     ids, scores = _run(
-        model, _beam_search, jit_compile, source_ids, tf.constant(alpha), **options
+        model, search_beams, jit_compile, source_ids, tf.constant(alpha), **options
     )
     if not return_beams:
         ids, scores = ids[:, 0], scores[:, 0]
     return _trim(ids, model.config.pad_id), scores
 
 
-def _greedy(model, source_ids, **limits):
-    def choose(logits, time):
-        return _most_likely(logits)
+class Answer(NamedTuple):
+    """글 하나에 대한 답."""
 
-    return _generate(model, source_ids, choose, **limits)
+    #: 답의 글.
+    text: str
+    #: 길이의 한도에서 끊기지 않고 `<eos>`로 끝났는지.
+    finished: bool
+
+
+def translate(model, tokenizer, texts, max_extra=50, beam_size=None):
+    """글을 번호로 바꾸어 답을 만들고, 답을 다시 글로 바꿉니다.
+
+    Args:
+        model: `Transformer`.
+        tokenizer: 모델과 같은 어휘 집합의 `Tokenizer`.
+        texts: 문자열의 열. 저마다 비어 있지 않아야 합니다.
+        max_extra: 입력보다 더 쓸 수 있는 토큰의 수.
+        beam_size: 빔의 수. None이면 그리디입니다.
+
+    Returns:
+        `Answer`의 목록. texts와 순서가 같습니다.
+
+    Raises:
+        ValueError: 빈 글. 나머지는 `greedy`와 같습니다.
+    """
+    rows = [tokenizer.encode(text, eos=True) for text in texts]
+    for place, row in enumerate(rows):
+        if len(row) == 1:  # <eos>뿐입니다
+            raise ValueError(
+                f"texts에는 글이 필요합니다. 받은 것: {place}번째의 빈 글. "
+                "빈 글을 걸러 주세요."
+            )
+    if not rows:
+        return []
+    source_ids = pad_rows(rows, tokenizer.pad_id)
+    inputs = model, source_ids, tokenizer.bos_id, tokenizer.eos_id, max_extra
+    if beam_size is None:
+        ids = greedy(*inputs).numpy()
+    else:
+        ids = beam_search(*inputs, beam_size=beam_size)[0].numpy()
+    return [
+        Answer(text, bool((row == tokenizer.eos_id).any()))
+        for text, row in zip(tokenizer.decode(ids), ids)
+    ]
+
+
+def _greedy(model, source_ids, **limits):
+    return generate(model, source_ids, lambda z, _: most_likely(z), **limits)
 
 
 def _sample(model, source_ids, temperature, seed, *, top_k, top_p, **limits):
-    def draw(logits, time):
+    def choose(logits, time):
         step_seed = tf.stack([seed, tf.cast(time, tf.int64)])
-        return _draw(logits, step_seed, temperature, top_k, top_p)
+        return draw(logits, step_seed, temperature, top_k, top_p)
 
-    return _generate(model, source_ids, draw, **limits)
-
-
-def _most_likely(logits):
-    return tf.argmax(logits, axis=-1, output_type=tf.int32)
-
-
-def _draw(logits, seed, temperature, top_k=None, top_p=None):
-    """(batch, vocab_size)에서 줄마다 하나씩 뽑습니다."""
-    values, tokens = _candidates(logits, temperature, top_k, top_p)
-    # 굼벨 잡음을 더해 가장 큰 것을 고르면 소프트맥스의 확률로 뽑은 것과 같습니다.
-    smallest = values.dtype.as_numpy_dtype(1e-30)  # 로그가 무한대가 되지 않게 합니다
-    uniform = tf.random.stateless_uniform(
-        tf.shape(values), seed, minval=smallest, alg="philox"
-    )
-    chosen = _most_likely(values - tf.math.log(-tf.math.log(uniform)))
-    if tokens is None:
-        return chosen
-    return tf.gather(tokens, chosen, batch_dims=1)  # (batch,)
-
-
-def _candidates(logits, temperature=1.0, top_k=None, top_p=None):
-    """뽑을 후보의 점수와 번호입니다. 후보에서 빠진 것의 점수는 음의 무한대입니다.
-
-    줄을 세울 까닭이 없으면 번호는 None이고, 점수는 어휘 집합의 차례입니다.
-    """
-    values = tf.cast(logits, tf.float32) / temperature
-    if top_k is None and top_p is None:
-        return values, None
-    # 점수가 높은 차례로 (batch, count)
-    values, tokens = tf.math.top_k(values, values.shape[-1] if top_k is None else top_k)
-    if top_p is not None:
-        p = tf.nn.softmax(values)
-        before = tf.cumsum(p, axis=-1, exclusive=True)  # 나보다 앞선 것의 합
-        # 합은 반올림으로 1보다 조금 작거나 클 수 있습니다. 1이면 모두 남깁니다.
-        kept = before < (top_p if top_p < 1 else 2.0)
-        values = tf.where(kept, values, -float("inf"))
-    return values, tokens
-
-
-def _generate(model, source_ids, choose, *, bos_id, eos_id, max_extra):
-    """choose가 고른 토큰을 이어 붙입니다. 그래프 하나입니다."""
-    pad_id = model.config.pad_id
-    memory, memory_mask, limit, width = _read(model, source_ids, max_extra)
-    cache = model.decoder.start_cache(memory, width)
-    read = [layer[2:] for layer in cache]  # 메모리의 키와 값은 한 번만 계산합니다
-    batch = tf.shape(source_ids)[0]
-
-    def unfinished(time, ids, last, finished, written):
-        return (time < width) & ~tf.reduce_all(finished)
-
-    def step(time, ids, last, finished, written):
-        cache = [own + kept for own, kept in zip(written, read)]
-        logits, cache = model.decode(
-            last[:, tf.newaxis], memory, memory_mask, cache=cache, start=time
-        )
-        logits = _without(pad_id, tf.cast(logits[:, 0], tf.float32))  # (batch, vocab)
-        token = tf.where(finished, pad_id, choose(logits, time))  # (batch,)
-        ids = tf.where(tf.range(width) == time, token[:, tf.newaxis], ids)
-        finished |= (token == eos_id) | (time + 1 >= limit)
-        return time + 1, ids, token, finished, [layer[:2] for layer in cache]
-
-    state = (
-        tf.constant(0),
-        tf.fill((batch, width), pad_id),
-        tf.fill((batch,), bos_id),
-        limit <= 0,
-        [layer[:2] for layer in cache],
-    )
-    return tf.while_loop(unfinished, step, state)[1]  # (batch, width)
-
-
-def _beam_search(model, source_ids, alpha, *, beam_size, bos_id, eos_id, max_extra):
-    pad_id = model.config.pad_id
-    memory, memory_mask, limit, width = _read(model, source_ids, max_extra)
-    limit = limit[:, tf.newaxis]
-    # 자리마다 빔 하나에 한 칸씩. 시각 t에 빔 b는 t * beam_size + b번 칸에 적습니다.
-    cache = model.decoder.start_cache(memory, width * beam_size)
-    read = [layer[2:] for layer in cache]
-    batch = tf.shape(source_ids)[0]
-    branches = min(beam_size, model.config.vocab_size)
-    own_slot = tf.eye(beam_size, dtype=tf.bool)[:, tf.newaxis]  # (beam, 1, beam)
-
-    def normalized(total, length):
-        return total / ((5.0 + tf.cast(length, tf.float32)) / 6.0) ** alpha
-
-    def unfinished(time, ids, last, finished, *_):
-        return (time < width) & ~tf.reduce_all(finished)
-
-    def step(time, ids, last, finished, total, length, seen, written):
-        now = tf.range(width) == time
-        seen |= own_slot & now[:, tf.newaxis]  # (batch, beam, width, beam)
-        logits, cache = _decode_beams(
-            model,
-            last,
-            memory,
-            tf.reshape(seen, (batch, 1, beam_size, width * beam_size)),
-            memory_mask,
-            [own + kept for own, kept in zip(written, read)],
-            time,
-        )
-        log_p = _without(pad_id, tf.nn.log_softmax(logits))  # (batch, beam, vocab)
-        log_p, token = tf.math.top_k(log_p, branches)  # (batch, beam, branches)
-        # 끝난 답은 자라지 않습니다. 후보는 자신 하나이고 합도 길이도 그대로입니다.
-        itself = tf.where(tf.range(branches) == 0, 0.0, -float("inf"))
-        ended = finished[..., tf.newaxis]
-        log_p = tf.where(ended, itself, log_p)
-        token = tf.where(ended, pad_id, token)
-        longer = length + tf.where(finished, 0, 1)  # (batch, beam)
-
-        grown = total[..., tf.newaxis] + log_p
-        score = normalized(grown, longer[..., tf.newaxis])
-        score, best = tf.math.top_k(_flat(score), beam_size)  # (batch, beam)
-        parent = best // branches
-        total = tf.gather(_flat(grown), best, batch_dims=1)
-        last = tf.gather(_flat(token), best, batch_dims=1)
-        ids, finished, length, seen = (
-            tf.gather(of_parent, parent, batch_dims=1)
-            for of_parent in (ids, finished, longer, seen)
-        )
-        ids = tf.where(now, last[..., tf.newaxis], ids)
-        # 점수가 음의 무한대인 것은 답이 아니라 빈자리입니다.
-        empty = tf.math.is_inf(score)
-        finished |= (last == eos_id) | (time + 1 >= limit) | empty
-        written = [layer[:2] for layer in cache]
-        return time + 1, ids, last, finished, total, length, seen, written
-
-    first = tf.range(beam_size) == 0  # 처음에는 빈 답 하나뿐입니다
-    state = (
-        tf.constant(0),
-        tf.fill((batch, beam_size, width), pad_id),
-        tf.fill((batch, beam_size), bos_id),
-        tf.repeat(limit <= 0, beam_size, axis=1),
-        tf.tile(tf.where(first, 0.0, -float("inf"))[tf.newaxis], (batch, 1)),
-        tf.zeros((batch, beam_size), tf.int32),
-        tf.zeros((batch, beam_size, width, beam_size), tf.bool),
-        [layer[:2] for layer in cache],
-    )
-    _, ids, _, _, total, length, *_ = tf.while_loop(unfinished, step, state)
-    ids = tf.where(tf.math.is_inf(total)[..., tf.newaxis], pad_id, ids)
-    return ids, normalized(total, length)
-
-
-def _decode_beams(model, last, memory, seen, memory_mask, cache, time):
-    """한 문장의 빔들을 한 열의 토큰들처럼 나란히 넣습니다. 위치는 모두 time입니다.
-
-    그러면 메모리도 캐시도 빔마다 베끼지 않습니다. 누가 누구를 볼지는 seen이 정합니다.
-    """
-    x = model.target_embedding(last)  # (batch, beam, d_model)
-    batch, beam_size, d_model = tf.shape(x)[0], x.shape[1], x.shape[2]
-    x = model.positions(tf.reshape(x, (-1, 1, d_model)), start=time)
-    x = tf.reshape(x, (batch, beam_size, d_model))
-    x, cache = model.decoder(
-        x,
-        memory,
-        attention_mask=seen,
-        memory_mask=memory_mask,
-        cache=cache,
-        start=time * beam_size,
-    )
-    return tf.cast(model.linear_softmax(x), tf.float32), cache
-
-
-def _read(model, source_ids, max_extra):
-    """입력을 한 번 읽습니다. 문장마다의 길이 제한과 배치의 길이 제한도 셉니다."""
-    pad_id = model.config.pad_id
-    memory = model.encode(source_ids)
-    real = tf.reduce_sum(tf.cast(source_ids != pad_id, tf.int32), axis=1)
-    width = tf.shape(source_ids)[1] + max_extra
-    return memory, padding_mask(source_ids, pad_id), real + max_extra, width
-
-
-def _without(pad_id, scores):
-    """패딩은 답의 토큰이 아닙니다. 고를 수 없게 합니다."""
-    return tf.where(tf.range(scores.shape[-1]) == pad_id, -float("inf"), scores)
-
-
-def _flat(x):
-    """(batch, beam, branches)의 뒤 두 축을 폅니다."""
-    return tf.reshape(x, (-1, x.shape[1] * x.shape[2]))
+    return generate(model, source_ids, choose, **limits)
 
 
 def _run(model, loop, jit_compile, source_ids, *numbers, **options):
@@ -401,23 +288,20 @@ def _trim(ids, pad_id):
 
 
 def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
-    if not isinstance(model, Transformer):
-        raise TypeError(
-            "model에는 Transformer가 필요합니다. 받은 것: "
-            f"{type(model).__name__}. Transformer(config)로 만든 모델을 넘겨 주세요."
-        )
+    checks.instance(
+        "model",
+        model,
+        Transformer,
+        "Transformer가",
+        "Transformer(config)로 만든 모델을 넘겨 주세요.",
+    )
     config = model.config
     model.build()  # 이미 만든 부품은 그대로입니다
-    source_ids = _token_ids("source_ids", source_ids)
+    source_ids = checks.sentences("source_ids", source_ids)
     known = config.source_vocab_size or config.vocab_size
     if tf.executing_eagerly():  # 그래프에서는 임베딩이 검사합니다.
-        low, high = int(tf.reduce_min(source_ids)), int(tf.reduce_max(source_ids))
-        if low < 0 or high >= known:
-            raise ValueError(
-                f"source_ids에는 0부터 {known - 1}까지의 번호가 필요합니다. 받은 "
-                f"번호의 범위: {low}부터 {high}까지. 토크나이저와 모델이 같은 어휘 "
-                "집합을 쓰는지 살펴보세요."
-            )
+        if message := checks.unknown_ids("source_ids", source_ids, known):
+            raise ValueError(message)
     bos_id, eos_id = (
         _special_id(config, name, value)
         for name, value in (("bos_id", bos_id), ("eos_id", eos_id))
@@ -457,27 +341,3 @@ def _at_most_vocabulary(model, name, value):
             f"받은 것: {value}. 모두 남기려면 None으로 두세요."
         )
     return value
-
-
-def _number(name, value, *, above=None, least=None, most=None):
-    """범위 안의 수를 파이썬 실수로 돌려줍니다. 무한대와 NaN은 거절합니다."""
-    bounds = {"보다 큰": above, " 이상": least, " 이하": most}
-    expected = " ".join(f"{b}{word}" for word, b in bounds.items() if b is not None)
-    expected = f"{name}에는 {expected}인 수가 필요합니다.".replace("큰인", "큰")
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{expected} 받은 것: {type(value).__name__} {value!r}."
-        ) from None
-    inside = (
-        (above is None or number > above)
-        and (least is None or number >= least)
-        and number <= (float("inf") if most is None else most)
-        and abs(number) < float("inf")
-    )
-    if not inside:
-        raise ValueError(f"{expected} 받은 것: {value}.")
-    return number

@@ -4,10 +4,11 @@ import keras
 import tensorflow as tf
 
 from transformer_notes import checks
+from transformer_notes.keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class TokenEmbedding(keras.layers.Layer):
+class TokenEmbedding(StopsKerasMask, keras.layers.Layer):
     r"""토큰마다 벡터를 하나씩 두고, 번호로 찾아 sqrt(d_model)을 곱합니다 (논문 3.4절).
 
     .. math:: x_t = \sqrt{d_{model}} \, E_{w_t}
@@ -66,25 +67,17 @@ class TokenEmbedding(keras.layers.Layer):
     def __call__(self, token_ids, *args, **kwargs):
         # Keras는 층의 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
         if isinstance(token_ids, (list, tuple)):
-            token_ids = _tensor_from_lists(token_ids)
+            token_ids = checks.token_ids("token_ids", token_ids)
         return super().__call__(token_ids, *args, **kwargs)
 
     def call(self, token_ids):
-        token_ids = checks.token_id_tensor("token_ids", token_ids)
-        # 작은 정수 dtype에는 vocab_size가 들어가지 않을 수 있으므로 먼저 넓힙니다.
-        token_ids = tf.cast(token_ids, tf.int64)
-        known = (token_ids >= 0) & (token_ids < self.vocab_size)  # (batch, length)
-        with tf.control_dependencies(self._range_assertions(token_ids, known)):
-            # 표 밖을 읽는 방식은 장치마다 다릅니다. 언제나 표 안에서 찾습니다.
-            rows = tf.where(known, token_ids, 0)
+        token_ids = checks.token_ids("token_ids", token_ids)
+        rows, known = checks.known_ids("token_ids", token_ids, self.vocab_size)
         vectors = tf.gather(self.embeddings, rows) * self.d_model**0.5
         vectors = tf.cast(vectors, self.compute_dtype)  # (batch, length, d_model)
-        # XLA는 위의 검사를 지웁니다. 그때에도 그럴듯한 수를 내지 않습니다.
+        # XLA는 번호의 검사를 지웁니다. 그때에도 그럴듯한 수를 내지 않습니다.
         nan = tf.constant(float("nan"), vectors.dtype)
         return tf.where(known[..., tf.newaxis], vectors, nan)
-
-    def compute_mask(self, inputs, previous_mask=None):
-        """마스크를 다음 층에 넘기지 않습니다."""
 
     def compute_output_spec(self, token_ids):
         # keras.Input은 call을 거치지 않으므로, 모델을 만들 때 여기서 알려 줍니다.
@@ -111,34 +104,3 @@ class TokenEmbedding(keras.layers.Layer):
             "vocab_size": self.vocab_size,
             "d_model": self.d_model,
         }
-
-    def _range_assertions(self, token_ids, known):
-        expected = (
-            f"token_ids에는 0부터 {self.vocab_size - 1}까지의 번호가 필요합니다 "
-            f"(vocab_size={self.vocab_size})."
-        )
-        advice = (
-            "토크나이저와 모델이 같은 어휘 집합을 쓰는지, vocab_size에 특수 토큰까지 "
-            "세었는지 살펴보세요."
-        )
-        if not tf.executing_eagerly():
-            bounds = [tf.reduce_min(token_ids), tf.reduce_max(token_ids)]
-            message = [f"{expected} 받은 번호의 범위:", *bounds, advice]
-            return [tf.debugging.Assert(tf.reduce_all(known), message)]
-        if not tf.reduce_all(known):
-            ids = token_ids.numpy()
-            received = f"받은 번호의 범위: {ids.min()}부터 {ids.max()}까지."
-            raise tf.errors.InvalidArgumentError(
-                None, None, f"{expected} {received} {advice}"
-            )
-        return []
-
-
-def _tensor_from_lists(token_ids):
-    try:
-        return tf.convert_to_tensor(token_ids)
-    except ValueError as error:
-        raise ValueError(
-            "token_ids의 목록을 (batch, length) 모양의 텐서로 바꾸지 못했습니다. "
-            "문장의 길이가 서로 다르면 짧은 쪽을 패딩 토큰으로 채워 주세요."
-        ) from error

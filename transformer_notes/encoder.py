@@ -1,29 +1,27 @@
 """인코더의 층과 스택 (논문 3.1절)."""
 
 import keras
-import tensorflow as tf
 
 from transformer_notes import checks
 from transformer_notes.add_norm import AddAndNorm
+from transformer_notes.config import TransformerConfig
 from transformer_notes.feed_forward import PositionwiseFeedForward
+from transformer_notes.keras_mask import StopsKerasMask
 from transformer_notes.multi_head_attention import MultiHeadAttention
 
 
-class ConfiguredLayer(keras.layers.Layer):
-    """`TransformerConfig` 하나로 만들어지는 층의 공통 부분: 저장과 Keras의 마스크."""
-
-    # 마스크가 붙은 입력도 경고 없이 받습니다. compute_mask가 마스크를 끊습니다.
-    supports_masking = True
+class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
+    """`TransformerConfig` 하나로 만들어지는 층의 공통 부분: 하위 층과 저장."""
 
     def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
-        if not hasattr(config, "norm_first"):
-            raise TypeError(
-                "config에는 TransformerConfig가 필요합니다. 받은 것: "
-                f"{type(config).__name__} {config!r}. "
-                "TransformerConfig(vocab_size)로 만들어 주세요."
-            )
-        self.config = config
+        self.config = checks.instance(
+            "config",
+            config,
+            TransformerConfig,
+            "TransformerConfig가",
+            "TransformerConfig(vocab_size)로 만들어 주세요.",
+        )
 
     def add_and_norm(self, name):
         config = self.config
@@ -60,24 +58,19 @@ class ConfiguredLayer(keras.layers.Layer):
             epsilon=1e-5, name="norm", dtype=self.dtype_policy
         )
 
-    def check_width(self, name, shape):
-        """가중치를 만들기 전에 거절합니다. 만든 뒤에는 고칠 수 없습니다."""
-        d_model = self.config.d_model
-        if not tf.TensorShape(shape).is_compatible_with((None, None, d_model)):
-            raise ValueError(
-                f"{name}에는 모양 (batch, length, d_model)이 필요합니다. 받은 모양: "
-                f"{tuple(shape)}, 설정의 d_model: {d_model}. 임베딩의 d_model과 설정의 "
-                "d_model을 맞추어 주세요."
-            )
-
-    def compute_mask(self, inputs, previous_mask=None):
-        return None
-
     def compute_output_shape(self, x_shape, *_, **__):
         return x_shape
 
-    def compute_output_spec(self, x, *_, **__):
-        return keras.KerasTensor(x.shape, self.compute_dtype)
+    def weights_spec(self, x_shape, length_k):
+        """미리 알리는 어텐션 가중치의 모양: (batch, num_heads, length, length_k)."""
+        shape = (x_shape[0], self.config.num_heads, x_shape[1], length_k)
+        return keras.KerasTensor(shape, self.compute_dtype)
+
+    def for_each_layer(self, spec):
+        """스택이면 층마다 하나씩, 층이면 그대로입니다."""
+        if not hasattr(self, "layers"):
+            return spec
+        return [keras.tree.map_structure(_copy, spec) for _ in self.layers]
 
     def get_config(self):
         config = keras.saving.serialize_keras_object(self.config)
@@ -89,8 +82,25 @@ class ConfiguredLayer(keras.layers.Layer):
         return super().from_config({**config, "config": inner})
 
 
+class EncoderPart(ConfiguredLayer):
+    """인코더의 층과 스택이 함께 쓰는 것: 미리 알리는 출력의 모양."""
+
+    def compute_output_spec(
+        self,
+        x,
+        attention_mask=None,
+        training=None,
+        return_weights=False,
+        position_map=None,
+    ):
+        output = keras.KerasTensor(x.shape, self.compute_dtype)
+        if not return_weights:
+            return output
+        return output, self.for_each_layer(self.weights_spec(x.shape, x.shape[1]))
+
+
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class EncoderLayer(ConfiguredLayer):
+class EncoderLayer(EncoderPart):
     r"""인코더 층 하나: 셀프 어텐션, 그다음 피드포워드. 저마다 Add & Norm으로 감쌉니다.
 
     Args:
@@ -102,12 +112,16 @@ class EncoderLayer(ConfiguredLayer):
         attention_mask: 불리언, (batch, num_heads, length, length)로 브로드캐스트되는
             모양. **True인 자리만 봅니다.** 보통 `padding_mask`입니다.
         training: 드롭아웃을 씌울지.
+        return_weights: 어텐션 가중치도 돌려받을지.
+        position_map: 쿼리와 키에 위치를 새기는 함수. `MultiHeadAttention`과 같습니다.
 
     Returns:
-        층의 계산 dtype인 실수, (batch, length, d_model).
+        층의 계산 dtype인 실수, (batch, length, d_model). `return_weights`이면
+        `(출력, 가중치 (batch, num_heads, length, length))`입니다.
 
     Raises:
-        TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
+        TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
+            마스크.
         ValueError: 맞지 않는 모양.
     """
 
@@ -119,26 +133,40 @@ class EncoderLayer(ConfiguredLayer):
         self.feed_forward_norm = self.add_and_norm("feed_forward_norm")
 
     def build(self, x_shape):
-        self.check_width("x", x_shape)
+        checks.vector_shape("x", x_shape, self.config.d_model)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.self_attention_norm.build(x_shape)
         self.feed_forward.build(x_shape)
         self.feed_forward_norm.build(x_shape)
 
-    def call(self, x, attention_mask=None, training=None):
-        x = checks.sequence("x", x)
-        x = self.self_attention_norm(
-            x,
-            lambda x: self.self_attention(
-                x, x, x, attention_mask=attention_mask, training=training
-            ),
-            training=training,
-        )
-        return self.feed_forward_norm(x, self.feed_forward, training=training)
+    def call(
+        self,
+        x,
+        attention_mask=None,
+        training=None,
+        return_weights=False,
+        position_map=None,
+    ):
+        x = checks.vectors("x", x, self.config.d_model)
+
+        def attend(x):
+            return self.self_attention(
+                x,
+                x,
+                x,
+                attention_mask=attention_mask,
+                training=training,
+                return_weights=True,
+                position_map=position_map,
+            )
+
+        x, weights = self.self_attention_norm(x, attend, training=training)
+        x = self.feed_forward_norm(x, self.feed_forward, training=training)
+        return (x, weights) if return_weights else x
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class Encoder(ConfiguredLayer):
+class Encoder(EncoderPart):
     r"""인코더 층을 `num_layers`겹 쌓습니다. 층마다 가중치가 다릅니다.
 
     pre-norm이면 마지막 층의 출력을 한 번 더 정규화합니다.
@@ -151,12 +179,16 @@ class Encoder(ConfiguredLayer):
         x: 실수, (batch, length, d_model). 임베딩과 위치 인코딩을 더한 것입니다.
         attention_mask: `EncoderLayer`와 같습니다. 모든 층이 함께 씁니다.
         training: 드롭아웃을 씌울지.
+        return_weights: 어텐션 가중치도 돌려받을지.
+        position_map: `EncoderLayer`와 같습니다. 모든 층이 함께 씁니다.
 
     Returns:
         층의 계산 dtype인 실수, (batch, length, d_model). 디코더가 보는 memory입니다.
+        `return_weights`이면 `(memory, 층마다의 가중치 목록)`입니다.
 
     Raises:
-        TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
+        TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
+            마스크.
         ValueError: 맞지 않는 모양.
     """
 
@@ -174,8 +206,27 @@ class Encoder(ConfiguredLayer):
         if self.norm is not None:
             self.norm.build(x_shape)
 
-    def call(self, x, attention_mask=None, training=None):
-        x = checks.sequence("x", x)
+    def call(
+        self,
+        x,
+        attention_mask=None,
+        training=None,
+        return_weights=False,
+        position_map=None,
+    ):
+        weights = []
         for layer in self.layers:
-            x = layer(x, attention_mask=attention_mask, training=training)
-        return x if self.norm is None else self.norm(x)
+            x, layer_weights = layer(
+                x,
+                attention_mask=attention_mask,
+                training=training,
+                return_weights=True,
+                position_map=position_map,
+            )
+            weights.append(layer_weights)
+        x = x if self.norm is None else self.norm(x)
+        return (x, weights) if return_weights else x
+
+
+def _copy(spec):
+    return keras.KerasTensor(spec.shape, spec.dtype)

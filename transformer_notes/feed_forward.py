@@ -4,10 +4,11 @@ import keras
 import tensorflow as tf
 
 from transformer_notes import checks
+from transformer_notes.keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class PositionwiseFeedForward(keras.layers.Layer):
+class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
     r"""자리마다 같은 가중치로 넓혔다가, 음수를 지우고, 다시 좁힙니다.
 
     .. math:: \mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2
@@ -39,16 +40,13 @@ class PositionwiseFeedForward(keras.layers.Layer):
         [3. 2.]
     """
 
-    # 마스크가 붙은 입력도 경고 없이 받습니다. compute_mask가 마스크를 끊습니다.
-    supports_masking = True
-
     def __init__(self, d_model, d_ff, **kwargs):
         super().__init__(**kwargs)
         self.d_model = checks.positive_int("d_model", d_model)
         self.d_ff = checks.positive_int("d_ff", d_ff)
 
     def build(self, input_shape):
-        self._check_shape(input_shape)
+        checks.vector_shape("x", input_shape, self.d_model)
         self.w1, self.b1 = self._add_map(1, self.d_model, self.d_ff)
         self.w2, self.b2 = self._add_map(2, self.d_ff, self.d_model)
 
@@ -61,22 +59,10 @@ class PositionwiseFeedForward(keras.layers.Layer):
         )
 
     def call(self, x):
-        x = checks.float_tensor("x", x)
-        self._check_shape(x.shape)
+        x = checks.vectors("x", x, self.d_model)
         hidden = tf.tensordot(x, self.w1, axes=1) + self.b1  # (batch, length, d_ff)
         hidden = tf.nn.relu(hidden)
         return tf.tensordot(hidden, self.w2, axes=1) + self.b2  # (..., d_model)
-
-    def _check_shape(self, shape):
-        if not tf.TensorShape(shape).is_compatible_with((None, None, self.d_model)):
-            raise ValueError(
-                "x에는 모양 (batch, length, d_model)이 필요합니다. 받은 모양: "
-                f"{tuple(shape)}, 층의 d_model: {self.d_model}. 입력의 마지막 축이 "
-                "벡터의 축인지 살펴보세요."
-            )
-
-    def compute_mask(self, inputs, previous_mask=None):
-        return None
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-1], self.d_model)

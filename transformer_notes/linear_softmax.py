@@ -5,10 +5,11 @@ import tensorflow as tf
 
 from transformer_notes import checks
 from transformer_notes.embedding import TokenEmbedding
+from transformer_notes.keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class LinearSoftmax(keras.layers.Layer):
+class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
     r"""벡터마다 어휘 집합의 모든 토큰에 점수(로짓)를 매깁니다 (논문 3.4절).
 
     .. math:: z = x W, \qquad p_i = \frac{e^{z_i}}{\sum_j e^{z_j}}
@@ -95,9 +96,6 @@ class LinearSoftmax(keras.layers.Layer):
         dtype = "float64" if self.compute_dtype == "float64" else "float32"
         return keras.ops.softmax(keras.ops.cast(self(x), dtype), axis=-1)
 
-    def compute_mask(self, inputs, previous_mask=None):
-        return None  # 패딩 자리는 손실이 가립니다. Keras의 마스크는 여기서 끝납니다.
-
     def compute_output_shape(self, input_shape):
         self._check_depth(input_shape)
         return (*input_shape[:-1], self.vocab_size)
@@ -138,11 +136,9 @@ class LinearSoftmax(keras.layers.Layer):
 def _check_embedding(embedding, vocab_size):
     if embedding is None:
         return
-    if not isinstance(embedding, TokenEmbedding):
-        raise TypeError(
-            "embedding에는 TokenEmbedding이나 None이 필요합니다. "
-            f"받은 것: {type(embedding).__name__} {embedding!r}."
-        )
+    checks.instance(
+        "embedding", embedding, TokenEmbedding, "TokenEmbedding이나 None이", ""
+    )
     if embedding.vocab_size != vocab_size:
         raise ValueError(
             "가중치를 공유하려면 vocab_size가 같아야 합니다. "

@@ -28,7 +28,7 @@ def padding_mask(token_ids, pad_id=0):
         >>> print(mask.numpy()[0, 0])
         [[ True  True  True False]]
     """
-    token_ids = checks.token_id_tensor("token_ids", token_ids)
+    token_ids = checks.token_ids("token_ids", token_ids)
     pad_id = checks.integer("pad_id", pad_id)
     dtype = token_ids.dtype
     if not dtype.min <= pad_id <= dtype.max:

@@ -1,14 +1,26 @@
 """멀티 헤드 어텐션 (논문 3.2.2절, 3.2.3절)."""
 
+from typing import NamedTuple
+
 import keras
 import tensorflow as tf
 
 from transformer_notes import checks
-from transformer_notes.attention import _check_mask, scaled_dot_product_attention
+from transformer_notes.attention import scaled_dot_product_attention
+from transformer_notes.keras_mask import StopsKerasMask
+
+
+class KeysValues(NamedTuple):
+    """헤드로 나눈 키와 값. 다시 계산하지 않으려고 담아 두면 캐시입니다."""
+
+    #: (batch, num_heads, length_k, key_dim).
+    keys: tf.Tensor
+    #: (batch, num_heads, length_k, value_dim).
+    values: tf.Tensor
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class MultiHeadAttention(keras.layers.Layer):
+class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
     r"""쿼리, 키, 값을 헤드마다 작은 공간에 옮겨 따로 어텐션하고 이어 붙입니다.
 
     .. math::
@@ -37,15 +49,15 @@ class MultiHeadAttention(keras.layers.Layer):
             3차원이면 (batch, length_q, length_k)입니다. **True인 자리만 봅니다.**
         training: 드롭아웃을 씌울지.
         return_weights: 어텐션 가중치도 돌려받을지.
-        cache: 지금까지의 키와 값, 모양이 (batch, num_heads, max_length, key_dim)과
-            (batch, num_heads, max_length, value_dim)인 텐서의 쌍. dtype은 층의 계산
-            dtype입니다. 주면 이번 토큰의 키와 값을 `start`부터 적어 넣고, 쿼리는 자신과
-            앞선 자리만 봅니다. 이때 length_k는 max_length이고, 캐시를 지나는 기울기는
-            없습니다.
-        start: 이번 첫 토큰의 위치. 0 이상의 정수, 또는 정수 스칼라 텐서. None이면
-            캐시를 읽기만 합니다. `key`와 `value`는 쓰지 않고, 가릴 자리는
-            `attention_mask`로만 정합니다. 크로스 어텐션이 `keys_and_values`로 한 번
-            계산해 둔 메모리를 읽을 때 씁니다.
+        position_map: 헤드로 나눈 쿼리와 키 (batch, num_heads, length, key_dim)를 받아
+            위치를 새긴 쿼리와 키를 돌려주는 함수. None이면 그대로 씁니다.
+            `PositionalEncoding.in_attention`이 이 자리에서 불립니다.
+        cache: 지금까지의 `KeysValues`. 모양이 (batch, num_heads, slots, depth)이고
+            dtype은 층의 계산 dtype입니다. 주면 이번 토큰의 키와 값을 `slot`번 칸부터
+            적어 넣고, 쿼리는 제 칸과 앞선 칸만 봅니다. 이때 length_k는 slots이고,
+            캐시를 지나는 기울기는 없습니다.
+        slot: 이번 첫 토큰을 적을 칸. 0 이상의 정수, 또는 정수 스칼라 텐서. 칸은 적은
+            차례일 뿐이고 위치가 아닙니다. 위치는 `position_map`만 압니다.
 
     Returns:
         output (batch, length_q, d_model). `return_weights`이면 드롭아웃을 씌우기 전의
@@ -53,10 +65,10 @@ class MultiHeadAttention(keras.layers.Layer):
         차례로 뒤따르는 튜플입니다.
 
     Raises:
-        TypeError: 정수가 아닌 크기나 `start`, 불리언이 아닌 마스크, 실수가 아닌 입력.
+        TypeError: 정수가 아닌 크기나 `slot`, 불리언이 아닌 마스크, 실수가 아닌 입력.
         ValueError: 나누어떨어지지 않는 `d_model`, 서로 맞지 않는 모양, 범위를 벗어난
-            `dropout`, 음수 `start`, `max_length`를 넘는 start + length_q.
-        tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는, 캐시 밖의 자리.
+            `dropout`, 음수 `slot`, slots를 넘는 slot + length_q.
+        tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는, 캐시 밖의 칸.
             XLA는 검사를 지우므로 `jit_compile=True`에서는 예외 대신 출력이 NaN입니다.
 
     Examples:
@@ -68,9 +80,6 @@ class MultiHeadAttention(keras.layers.Layer):
         >>> [weight.name for weight in layer.weights[:4]]
         ['query_kernel', 'query_bias', 'key_kernel', 'key_bias']
     """
-
-    # 마스크가 붙은 입력도 경고 없이 받습니다. compute_mask가 마스크를 끊습니다.
-    supports_masking = True
 
     def __init__(
         self,
@@ -107,12 +116,14 @@ class MultiHeadAttention(keras.layers.Layer):
         value_shape = key_shape if value_shape is None else value_shape
         key_width = self.num_heads * self.key_dim
         value_width = self.num_heads * self.value_dim
-        self.query_map = self._add_map("query", _depth(query_shape), key_width)
-        self.key_map = self._add_map("key", _depth(key_shape), key_width)
-        self.value_map = self._add_map("value", _depth(value_shape), value_width)
-        self.output_map = self._add_map("output", value_width, self.d_model)
+        self.query_map = self._add_map("query", query_shape, key_width)
+        self.key_map = self._add_map("key", key_shape, key_width)
+        self.value_map = self._add_map("value", value_shape, value_width)
+        joined = (None, None, value_width)
+        self.output_map = self._add_map("output", joined, self.d_model)
 
-    def _add_map(self, name, rows, columns):
+    def _add_map(self, name, shape, columns):
+        rows = checks.vector_shape(name, shape)[-1]
         kernel = self.add_weight(
             name=f"{name}_kernel", shape=(rows, columns), initializer="glorot_uniform"
         )
@@ -130,64 +141,107 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask=None,
         training=None,
         return_weights=False,
+        position_map=None,
         cache=None,
-        start=0,
+        slot=0,
     ):
-        query = self._split(_linear("query", query, self.query_map), self.key_dim)
-        mask = _four_dimensions(attention_mask)
-        if cache is not None and start is None:
-            key, value = cache
-        else:
-            key, value = self.keys_and_values(key, value)
+        query = self._project("query", query, self.query_map)
+        keys, values = self.keys_and_values(key, value)
         # 셋 다 (batch, num_heads, length, depth)
-
-        if cache is not None and start is not None:
-            key, value, seen = _append(cache, query, key, value, start)
-            if mask is not None:
-                scores = tf.TensorSpec(query.shape[:3].concatenate(key.shape[2:3]))
-                seen = seen & _check_mask(mask, scores)
-            mask = seen
-            cache = key, value
-
-        output, weights = scaled_dot_product_attention(query, key, value, mask)
-        if self.dropout and training:
-            output = tf.matmul(self._dropout(weights, training=True), value)
-        output = _linear("output", self._join(output), self.output_map)
-        # (batch, length_q, d_model)
-
+        if position_map is not None:
+            query, keys = position_map(query, keys)
+        if cache is not None:
+            cache, seen = write_slots(cache, KeysValues(keys, values), query, slot)
+            keys, values = cache
+            attention_mask = _both(attention_mask, seen, query, keys)
+        output, weights = self.attend(query, keys, values, attention_mask, training)
         extras = [weights] if return_weights else []
         extras += [cache] if cache is not None else []
         return (output, *extras) if extras else output
 
     def keys_and_values(self, key, value):
-        """키와 값을 헤드로 나눕니다. 여러 번 읽을 메모리를 한 번만 계산할 때 부릅니다.
+        """키와 값을 헤드로 나누어 미리 계산합니다. 여러 번 볼 메모리에 씁니다.
 
         Args:
             key: 실수, (batch, length_k, depth).
             value: 실수, (batch, length_k, depth).
 
         Returns:
-            (batch, num_heads, length_k, key_dim)과 (batch, num_heads, length_k,
-            value_dim)의 쌍. `cache`에 넣고 `start`를 None으로 두면 읽습니다.
+            `KeysValues`. `read`에 넣습니다.
         """
-        key = self._split(_linear("key", key, self.key_map), self.key_dim)
-        value = self._split(_linear("value", value, self.value_map), self.value_dim)
-        return key, value
+        return KeysValues(
+            self._project("key", key, self.key_map),
+            self._project("value", value, self.value_map),
+        )
 
-    def _split(self, x, depth):
-        """(batch, length, num_heads · depth)를 헤드로 나눕니다."""
-        batch, length, _ = keras.ops.shape(x)  # 그래프에서 모르는 크기는 텐서입니다
-        x = tf.reshape(x, (batch, length, self.num_heads, depth))
+    def read(self, query, memory, attention_mask=None, training=None):
+        """미리 계산해 둔 키와 값을 보기만 합니다. 부른 것과 결과가 같습니다.
+
+        Args:
+            query: 실수, (batch, length_q, depth).
+            memory: `keys_and_values`가 돌려준 `KeysValues`.
+            attention_mask: 층을 부를 때와 같습니다.
+            training: 드롭아웃을 씌울지.
+
+        Returns:
+            `(output, weights)`. 모양은 층을 부를 때와 같습니다.
+
+        Examples:
+            >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
+            >>> x, memory = tf.ones((1, 2, 8)), tf.ones((1, 5, 8))
+            >>> expected = layer(x, memory, memory)
+            >>> output, _ = layer.read(x, layer.keys_and_values(memory, memory))
+            >>> bool(tf.reduce_all(output == expected))
+            True
+        """
+        query = self._project("query", query, self.query_map)
+        return self.attend(query, *memory, attention_mask, training)
+
+    def attend(self, query, keys, values, attention_mask=None, training=None):
+        """헤드마다 어텐션하고, 이어 붙여 W^O를 곱합니다.
+
+        Args:
+            query: 헤드로 나눈 쿼리, (batch, num_heads, length_q, key_dim).
+            keys: 헤드로 나눈 키, (batch, num_heads, length_k, key_dim).
+            values: 헤드로 나눈 값, (batch, num_heads, length_k, value_dim).
+            attention_mask: 층을 부를 때와 같습니다.
+            training: 드롭아웃을 씌울지.
+
+        Returns:
+            `(output, weights)`. (batch, length_q, d_model)과 (batch, num_heads,
+            length_q, length_k).
+        """
+        mask = _with_head_axis(attention_mask)
+        output, weights = scaled_dot_product_attention(query, keys, values, mask)
+        if self.dropout and training:
+            output = tf.matmul(self._dropout(weights, training=True), values)
+        output = linear("output", self.join_heads(output), self.output_map)
+        return output, weights  # (batch, length_q, d_model)
+
+    def _project(self, name, x, weights):
+        # call 밖에서 부르면 Keras가 층의 계산 dtype으로 바꾸어 주지 않습니다.
+        x = tf.cast(checks.float_tensor(name, x), self.compute_dtype)
+        return self.split_heads(linear(name, x, weights))
+
+    def split_heads(self, x):
+        """(batch, length, num_heads · depth)를 헤드로 나눕니다.
+
+        Returns:
+            (batch, num_heads, length, depth).
+        """
+        batch, length, width = keras.ops.shape(x)  # 그래프에서 모르는 크기는 텐서입니다
+        x = tf.reshape(x, (batch, length, self.num_heads, width // self.num_heads))
         return tf.transpose(x, (0, 2, 1, 3))  # (batch, num_heads, length, depth)
 
-    def _join(self, x):
-        """헤드를 다시 이어 붙입니다."""
-        x = tf.transpose(x, (0, 2, 1, 3))  # (batch, length, num_heads, depth)
-        batch, length, _, _ = keras.ops.shape(x)
-        return tf.reshape(x, (batch, length, self.num_heads * self.value_dim))
+    def join_heads(self, x):
+        """헤드를 다시 이어 붙입니다. `split_heads`의 반대입니다.
 
-    def compute_mask(self, inputs, previous_mask=None):
-        return None
+        Returns:
+            (batch, length, num_heads · depth).
+        """
+        x = tf.transpose(x, (0, 2, 1, 3))  # (batch, length, num_heads, depth)
+        batch, length, _, depth = keras.ops.shape(x)
+        return tf.reshape(x, (batch, length, self.num_heads * depth))
 
     def compute_output_shape(self, query_shape, key_shape=None, value_shape=None):
         return (*query_shape[:-1], self.d_model)
@@ -200,8 +254,9 @@ class MultiHeadAttention(keras.layers.Layer):
         attention_mask=None,
         training=None,
         return_weights=False,
+        position_map=None,
         cache=None,
-        start=0,
+        slot=0,
     ):
         shape = self.compute_output_shape(query.shape)
         output = keras.KerasTensor(shape, self.compute_dtype)
@@ -211,7 +266,9 @@ class MultiHeadAttention(keras.layers.Layer):
         weights = keras.KerasTensor(shape, self.compute_dtype)
         extras = [weights] if return_weights else []
         if cache is not None:  # 입력을 그대로 내면 함수형 모델이 이어지지 않습니다
-            extras += [tuple(keras.KerasTensor(t.shape, t.dtype) for t in cache)]
+            extras += [
+                KeysValues(*(keras.KerasTensor(t.shape, t.dtype) for t in cache))
+            ]
         return (output, *extras) if extras else output
 
     def get_config(self):
@@ -226,29 +283,58 @@ class MultiHeadAttention(keras.layers.Layer):
         }
 
 
-def _linear(name, x, weights):
-    """(batch, length, rows)에 행렬 (rows, columns)를 곱하고 편향을 더합니다."""
-    x = checks.sequence(name, x)
-    if not x.shape[-1:].is_compatible_with(weights[0].shape[:1]):
-        raise ValueError(
-            f"{name}의 마지막 차원에는 층을 만들 때와 같은 {weights[0].shape[0]}이 "
-            f"필요합니다. 받은 모양: {x.shape}."
-        )
+def linear(name, x, weights):
+    """(batch, length, rows)에 행렬 (rows, columns)를 곱하고 편향을 더합니다.
+
+    Args:
+        name: 오류에 적을 x의 이름.
+        x: 실수, (batch, length, rows).
+        weights: `(행렬,)` 또는 `(행렬, 편향)`.
+
+    Returns:
+        (batch, length, columns), x와 같은 dtype.
+    """
+    x = checks.vectors(name, x, depth=weights[0].shape[0])
     kernel, *bias = (tf.cast(weight, x.dtype) for weight in weights)
     x = tf.tensordot(x, kernel, axes=1)  # (batch, length, columns)
     return x + bias[0] if bias else x
 
 
-def _depth(shape):
-    if len(shape) != 3 or shape[-1] is None:
-        raise ValueError(
-            "query, key, value에는 depth를 미리 아는 모양 (batch, length, depth)가 "
-            f"필요합니다. 받은 모양: {tuple(shape)}."
-        )
-    return shape[-1]
+def write_slots(cache, new, query, slot):
+    """캐시의 slot번 칸부터 새 키와 값을 적습니다.
+
+    Args:
+        cache: `KeysValues`, 칸이 slots개.
+        new: 이번 토큰의 `KeysValues`.
+        query: 이번 토큰의 쿼리, (batch, num_heads, length_q, key_dim).
+        slot: 첫 토큰을 적을 칸.
+
+    Returns:
+        `(새 캐시, 쿼리마다 볼 칸)`. 뒤의 것은 불리언 (length_q, slots)이고, 쿼리는 제
+        칸과 앞선 칸을 봅니다.
+    """
+    cache = _check_cache(cache, new, query)
+    slot = checks.integer_scalar("slot", slot, minimum=0)
+    length, slots = _length(new.keys), _length(cache.keys)
+    values = _nan_unless_fits(new.values, slot, length, slots)
+    index = (0, 0, slot, 0)
+    written = KeysValues(
+        keras.ops.slice_update(cache.keys, index, new.keys),
+        keras.ops.slice_update(cache.values, index, values),
+    )
+    own = slot + tf.range(length, dtype=tf.int64)  # (length_q,)
+    return written, tf.range(slots, dtype=tf.int64) <= own[:, tf.newaxis]
 
 
-def _four_dimensions(mask):
+def _both(mask, seen, query, keys):
+    """받은 마스크가 있으면 점수의 모양에 맞는지 보고 함께 가립니다."""
+    if mask is None:
+        return seen
+    shape = query.shape[:3].concatenate(keys.shape[2:3])
+    return seen & checks.attention_mask(_with_head_axis(mask), shape)
+
+
+def _with_head_axis(mask):
     """3차원 마스크 (batch, length_q, length_k)에 헤드 축을 넣습니다."""
     if mask is None:
         return None
@@ -256,55 +342,42 @@ def _four_dimensions(mask):
     return mask[:, tf.newaxis] if mask.shape.rank == 3 else mask
 
 
-def _append(cache, query, key, value, start):
-    """캐시의 start 자리부터 키와 값을 적습니다. 쿼리마다 볼 자리도 돌려줍니다."""
-    old_key, old_value = _check_cache(cache, query, key, value)
-    start = checks.integer_scalar("start", start, minimum=0)
-    length, max_length = _length(key), _length(old_key)
-    value = _nan_unless_fits(value, start, length, max_length)
-    index = (0, 0, start, 0)
-    key = keras.ops.slice_update(old_key, index, key)
-    value = keras.ops.slice_update(old_value, index, value)
-    position = start + tf.range(length, dtype=tf.int64)  # (length_q,)
-    slot = tf.range(max_length, dtype=tf.int64)
-    return key, value, slot <= position[:, tf.newaxis]  # (length_q, max_length)
-
-
-def _check_cache(cache, query, key, value):
+def _check_cache(cache, new, query):
     try:
-        old_key, old_value = map(tf.convert_to_tensor, cache)
+        cache = KeysValues(*map(tf.convert_to_tensor, cache))
     except (TypeError, ValueError):
         raise ValueError(
             "cache에는 키와 값을 담을 텐서의 쌍이 필요합니다. "
             f"받은 것: {type(cache).__name__}."
         ) from None
-    if not query.shape[2:3].is_compatible_with(key.shape[2:3]):
+    if not query.shape[2:3].is_compatible_with(new.keys.shape[2:3]):
         raise ValueError(
             "cache를 쓸 때에는 query와 key의 길이가 같아야 합니다. 받은 길이: "
-            f"{query.shape[2]}, {key.shape[2]}. 크로스 어텐션에는 cache를 주지 마세요."
+            f"{query.shape[2]}, {new.keys.shape[2]}. 크로스 어텐션에는 cache 대신 "
+            "read를 써 주세요."
         )
-    slots = old_key.shape[2:3] if old_key.shape.rank == 4 else [None]
-    for old, new in ((old_key, key), (old_value, value)):
-        expected = new.shape[:2].concatenate(slots).concatenate(new.shape[3:])
-        if old.dtype != new.dtype or not old.shape.is_compatible_with(expected):
+    slots = cache.keys.shape[2:3] if cache.keys.shape.rank == 4 else [None]
+    for old, fresh in zip(cache, new):
+        expected = fresh.shape[:2].concatenate(slots).concatenate(fresh.shape[3:])
+        if old.dtype != fresh.dtype or not old.shape.is_compatible_with(expected):
             raise ValueError(
-                "cache에는 (batch, num_heads, max_length, depth) 텐서의 쌍이 "
+                "cache에는 (batch, num_heads, slots, depth) 텐서의 쌍이 "
                 f"필요합니다. 받은 것: {old.dtype.name} {old.shape}. "
-                f"{new.dtype.name} {expected}로 만들어 주세요."
+                f"{fresh.dtype.name} {expected}로 만들어 주세요."
             )
-    return old_key, old_value
+    return cache
 
 
-def _nan_unless_fits(value, start, length, max_length):
+def _nan_unless_fits(values, slot, length, slots):
     """캐시가 모자라면 예외를 냅니다. 검사를 지우는 XLA에서는 값이 NaN이 됩니다."""
-    fits = (start >= 0) & (start + length <= max_length)
+    fits = (slot >= 0) & (slot + length <= slots)
     if fits is False:
         raise ValueError(
-            f"cache에는 {start + length}자리가 필요합니다. 받은 것: {max_length}자리 "
-            f"(start={start}, 길이 {length}). 더 긴 캐시를 만들어 주세요."
+            f"cache에는 {slot + length}칸이 필요합니다. 받은 것: {slots}칸 "
+            f"(slot={slot}, 길이 {length}). 더 긴 캐시를 만들어 주세요."
         )
-    message = "캐시의 자리가 모자랍니다. 자리의 수, start, 이번 길이:"
-    return checks.nan_unless(fits, value, message, max_length, start, length)
+    message = "캐시의 칸이 모자랍니다. 칸의 수, slot, 이번 길이:"
+    return checks.nan_unless(fits, values, message, slots, slot, length)
 
 
 def _length(x):

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from transformer_notes import checks
+from transformer_notes.keras_mask import StopsKerasMask
 
 
 def sinusoidal_encoding(length, d_model):
@@ -37,11 +38,64 @@ def sinusoidal_encoding(length, d_model):
     """
     d_model = _even_d_model(d_model)
     length = checks.integer_scalar("length", length, minimum=1)
-    return tf.cast(_sinusoids(tf.range(length), d_model), tf.float32)
+    return tf.cast(sinusoids(tf.range(length), d_model), tf.float32)
+
+
+def sinusoids(position, d_model):
+    """정해 둔 위치들의 사인파 인코딩을 float64로 계산합니다. 위치를 건너뛰어도 됩니다.
+
+    Args:
+        position: 정수, (length,).
+        d_model: 짝수.
+
+    Returns:
+        float64, (length, d_model).
+    """
+    pair = tf.range(d_model // 2, dtype=tf.float64)  # i
+    angle_rates = 10000.0 ** (-2.0 * pair / d_model)  # (d_model/2,)
+    angles = tf.cast(position, tf.float64)[:, tf.newaxis] * angle_rates
+    waves = tf.stack([tf.sin(angles), tf.cos(angles)], axis=-1)  # (length, i, 2)
+    return tf.reshape(waves, (-1, d_model))  # 사인과 코사인이 번갈아 놓입니다.
+
+
+class PositionalEncoding(StopsKerasMask, keras.layers.Layer):
+    """위치를 알리는 방법의 부모. 새 방법은 두 자리 가운데 하나를 바꾸어 만듭니다.
+
+    - `call`: 임베딩에 더합니다. 기본은 더하지 않고 그대로 돌려줍니다.
+    - `in_attention`: 헤드로 나눈 쿼리와 키에 새깁니다. 기본은 새기지 않습니다.
+
+    만든 방법은 `SCHEMES`에 이름을 붙여 넣으면 `TransformerConfig(positions=이름)`이
+    씁니다.
+    """
+
+    def call(self, x, position=None):
+        return x
+
+    def in_attention(self, query, key, position):
+        """셀프 어텐션이 점수를 매기기 전에 부릅니다.
+
+        키는 새긴 뒤에 캐시에 담기므로, 위치마다 한 번만 새깁니다.
+
+        Args:
+            query: 실수, (batch, num_heads, length, key_dim).
+            key: query와 같은 모양.
+            position: 토큰마다의 위치, int64, (length,).
+
+        Returns:
+            `(query, key)`. 받은 것과 모양이 같습니다.
+        """
+        return query, key
+
+    def build(self, input_shape):
+        depth = checks.vector_shape("x", input_shape)[-1]
+        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: depth})
+
+    def compute_output_shape(self, input_shape):
+        return checks.vector_shape("x", input_shape)
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class SinusoidalPositionalEncoding(keras.layers.Layer):
+class SinusoidalPositionalEncoding(PositionalEncoding):
     """사인파 위치 인코딩을 더합니다. 가중치도 길이의 한도도 없습니다 (논문 3.5절).
 
     각은 층의 정책이 mixed_float16이어도 float64로 계산하고, 더하기 직전에 한 번만 계산
@@ -52,18 +106,18 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
 
     Call arguments:
         x: 실수, (batch, length, d_model). d_model은 짝수입니다.
-        start: 첫 토큰의 위치. 0 이상의 정수, 또는 정수 스칼라 텐서. 토큰을 하나씩 만들
-            때에는 앞서 만든 토큰의 수를 넣습니다.
+        position: 토큰마다의 위치. 0 이상의 정수, (length,). None이면 0부터 차례로
+            셉니다. 토큰을 하나씩 만들 때에는 `[앞서 만든 토큰의 수]`를 넣습니다.
 
     Returns:
-        층의 계산 dtype인 실수, (batch, length, d_model). x에 위치 start부터
-        start + length - 1까지의 인코딩을 더한 값입니다.
+        층의 계산 dtype인 실수, (batch, length, d_model). 토큰마다 제 위치의 인코딩을
+        더한 값입니다.
 
     Raises:
-        TypeError: 실수가 아닌 x, 정수가 아닌 `start`.
-        ValueError: (batch, length, d_model)이 아닌 x, 홀수 d_model, 음수이거나 스칼라가
-            아닌 `start`.
-        tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는 음수 `start`. XLA는
+        TypeError: 실수가 아닌 x, 정수가 아닌 `position`.
+        ValueError: (batch, length, d_model)이 아닌 x, 홀수 d_model, 음수이거나 모양이
+            (length,)가 아닌 `position`.
+        tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는 음수 위치. XLA는
             검사를 지우므로 `jit_compile=True`에서는 예외 대신 출력이 NaN입니다.
 
     Examples:
@@ -71,43 +125,32 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
 
         >>> x = tf.zeros((1, 4, 6))
         >>> layer = SinusoidalPositionalEncoding()
-        >>> last = layer(x[:, 3:], start=3)
+        >>> last = layer(x[:, 3:], position=[3])
         >>> bool(tf.reduce_all(last == layer(x)[:, 3:]))
         True
     """
 
-    # 마스크가 붙은 입력도 경고 없이 받습니다. compute_mask가 마스크를 끊습니다.
-    supports_masking = True
-
     def build(self, input_shape):
-        d_model = _even_d_model(_input_shape(input_shape)[-1])
-        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: d_model})
+        super().build(input_shape)
+        _even_d_model(input_shape[-1])
 
-    def call(self, x, start=0):
-        x = checks.float_tensor("x", x)
-        length, d_model = _length_and_d_model(x)
-        start = checks.integer_scalar("start", start, minimum=0)
-        encoding = _sinusoids(_positions(start, length), d_model)  # (length, d_model)
+    def call(self, x, position=None):
+        x = checks.vectors("x", x)
+        position, valid = _positions(position, x)  # (length,)
         encoding = checks.nan_unless(
-            start >= 0,
-            encoding,
-            f"{self.name}: start에는 0 이상의 정수가 필요합니다. 받은 것:",
-            start,
+            valid,
+            sinusoids(position, x.shape[-1]),  # (length, d_model)
+            f"{self.name}: position에는 0 이상의 정수가 필요합니다. 받은 것:",
+            position,
         )
         return x + tf.cast(encoding, x.dtype)  # (batch, length, d_model)
 
-    def compute_output_shape(self, input_shape):
-        return _input_shape(input_shape)
-
-    def compute_mask(self, inputs, previous_mask=None):
-        return None
-
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class LearnedPositionalEncoding(keras.layers.Layer):
+class LearnedPositionalEncoding(PositionalEncoding):
     r"""위치마다 벡터를 하나씩 두고 다른 가중치와 함께 배웁니다 (논문 3.5절, 표 3 E).
 
-    .. math:: y_t = x_t + P_{start + t}
+    .. math:: y_t = x_t + P_{pos_t}
 
     :math:`P`\ 는 `positions`입니다. 분산이 :math:`1 / d_{model}`\ 인 정규 분포로 시작해
     다른 가중치처럼 학습됩니다. 표에 없는 위치는 인코딩할 수 없고, 학습할 때 나오지 않은
@@ -124,16 +167,17 @@ class LearnedPositionalEncoding(keras.layers.Layer):
 
     Call arguments:
         x: 실수, (batch, length, d_model).
-        start: 첫 토큰의 위치. 0 이상의 정수, 또는 정수 스칼라 텐서. 토큰을 하나씩 만들
-            때에는 앞서 만든 토큰의 수를 넣습니다.
+        position: 토큰마다의 위치. 0 이상 max_length 미만의 정수, (length,). None이면
+            0부터 차례로 셉니다. 토큰을 하나씩 만들 때에는 `[앞서 만든 토큰의 수]`를
+            넣습니다.
 
     Returns:
         층의 계산 dtype인 실수, (batch, length, d_model).
 
     Raises:
-        TypeError: 정수가 아닌 `max_length`나 `start`, 실수가 아닌 x.
-        ValueError: 1보다 작은 `max_length`, (batch, length, d_model)이 아닌 x, 음수
-            이거나 스칼라가 아닌 `start`, `max_length`를 넘는 start + length.
+        TypeError: 정수가 아닌 `max_length`나 `position`, 실수가 아닌 x.
+        ValueError: 1보다 작은 `max_length`, (batch, length, d_model)이 아닌 x, 표를
+            벗어났거나 모양이 (length,)가 아닌 `position`.
         tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는, 표를 벗어난 위치.
             XLA는 검사를 지우므로 `jit_compile=True`에서는 예외 대신 출력이 NaN입니다.
 
@@ -141,21 +185,18 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         >>> layer = LearnedPositionalEncoding(max_length=3)
         >>> layer.build((None, None, 2))
         >>> _ = layer.positions.assign([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
-        >>> print(layer(tf.zeros((1, 2, 2)), start=1).numpy())
+        >>> print(layer(tf.zeros((1, 2, 2)), position=[1, 2]).numpy())
         [[[1. 1.]
           [2. 2.]]]
     """
-
-    # 마스크가 붙은 입력도 경고 없이 받습니다. compute_mask가 마스크를 끊습니다.
-    supports_masking = True
 
     def __init__(self, max_length, **kwargs):
         super().__init__(**kwargs)
         self.max_length = checks.positive_int("max_length", max_length)
 
     def build(self, input_shape):
-        d_model = _input_shape(input_shape)[-1]
-        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: d_model})
+        super().build(input_shape)
+        d_model = input_shape[-1]
         self.positions = self.add_weight(
             name="positions",
             shape=(self.max_length, d_model),
@@ -163,77 +204,50 @@ class LearnedPositionalEncoding(keras.layers.Layer):
             autocast=False,
         )
 
-    def call(self, x, start=0):
-        x = checks.float_tensor("x", x)
-        length, _ = _length_and_d_model(x)
-        start = checks.integer_scalar("start", start, minimum=0)
-        end = start + length
-        if isinstance(end, int):
-            self._check_end(end, start)
+    def call(self, x, position=None):
+        x = checks.vectors("x", x)
+        position, valid = _positions(position, x, end=self.max_length)  # (length,)
         # 표 밖의 번호를 gather가 다루는 방식은 장치마다 다릅니다. 표 안으로 몰아 두고
         # 아래에서 한 가지 방식으로 거절합니다.
-        rows = tf.clip_by_value(_positions(start, length), 0, self.max_length - 1)
-        encoding = tf.gather(self.positions, rows)  # (length, d_model)
+        rows = tf.clip_by_value(position, 0, self.max_length - 1)
         encoding = checks.nan_unless(
-            (start >= 0) & (end <= self.max_length),
-            encoding,
-            f"{self.name}: 표를 벗어난 위치가 있습니다. 첫 위치:",
-            start,
-            "마지막 위치:",
-            end - 1,
+            valid,
+            tf.gather(self.positions, rows),  # (length, d_model)
+            f"{self.name}: 표를 벗어난 위치가 있습니다. 받은 위치:",
+            position,
             f"표의 마지막 위치: {self.max_length - 1}",
         )
         return x + tf.cast(encoding, x.dtype)  # (batch, length, d_model)
 
     def compute_output_shape(self, input_shape):
-        shape = _input_shape(input_shape)
-        if shape[1] is not None:
-            self._check_end(shape[1], start=0)
+        shape = super().compute_output_shape(input_shape)
+        if shape[1] is not None:  # keras.Input으로 모델을 만들 때 미리 거절합니다
+            checks.positions("position", range(shape[1]), shape[1], self.max_length)
         return shape
-
-    def compute_mask(self, inputs, previous_mask=None):
-        return None
 
     def get_config(self):
         return {**super().get_config(), "max_length": self.max_length}
 
-    def _check_end(self, end, start):
-        if end > self.max_length:
-            raise ValueError(
-                f"max_length={self.max_length}인 표는 위치 {self.max_length - 1}까지만 "
-                f"담습니다. 받은 위치: {start}부터 {end - 1}까지. max_length를 {end} "
-                "이상으로 두거나 문장을 잘라 주세요."
-            )
+
+#: 이름마다 위치 인코딩을 만드는 함수. 설정과 층의 인자(`name`, `dtype`)를 받습니다.
+SCHEMES = {
+    "sinusoidal": lambda config, **options: SinusoidalPositionalEncoding(**options),
+    "learned": lambda config, **options: LearnedPositionalEncoding(
+        config.max_length, **options
+    ),
+}
 
 
-def _sinusoids(positions, d_model):
-    """정수 위치 (length,)의 사인파 인코딩을 float64, (length, d_model)로 계산합니다."""
-    pair = tf.range(d_model // 2, dtype=tf.float64)  # i
-    angle_rates = 10000.0 ** (-2.0 * pair / d_model)  # (d_model/2,)
-    angles = tf.cast(positions, tf.float64)[:, tf.newaxis] * angle_rates
-    waves = tf.stack([tf.sin(angles), tf.cos(angles)], axis=-1)  # (length, i, 2)
-    return tf.reshape(waves, (-1, d_model))  # 사인과 코사인이 번갈아 놓입니다.
-
-
-def _positions(start, length):
-    """위치 start, ..., start + length - 1을 int64, (length,)로 돌려줍니다."""
-    return tf.cast(start, tf.int64) + tf.range(length, dtype=tf.int64)
-
-
-def _length_and_d_model(x):
-    _, length, d_model = _input_shape(x.shape)
-    # 길이를 알면 파이썬 정수로 두어야 그래프를 만들 때 검사할 수 있습니다.
-    return (tf.shape(x, tf.int64)[1] if length is None else length), d_model
-
-
-def _input_shape(shape):
-    shape = tuple(shape)
-    if len(shape) != 3 or shape[-1] is None:
-        raise ValueError(
-            "x에는 d_model을 미리 아는 모양 (batch, length, d_model)이 필요합니다. "
-            f"받은 모양: {shape}. 토큰 번호가 아니라 임베딩을 넘겼는지 살펴보세요."
-        )
-    return shape
+def _positions(position, x, end=None):
+    """토큰마다의 위치와, 모두 0 이상 end 미만인지. 위치가 None이면 0부터 셉니다."""
+    length, counted = x.shape[1], position is None
+    if counted:
+        position = tf.range(tf.shape(x)[1] if length is None else length)
+    position = checks.positions("position", position, length, end)
+    if tf.get_static_value(position) is not None or (counted and end is None):
+        return position, True  # 그래프를 만들 때 이미 검사했습니다
+    inside = position >= 0 if end is None else (position >= 0) & (position < end)
+    return position, tf.reduce_all(inside)
 
 
 def _even_d_model(d_model):

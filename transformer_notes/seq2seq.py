@@ -7,44 +7,26 @@ import keras
 import tensorflow as tf
 
 from transformer_notes import checks
+from transformer_notes.keras_mask import StopsKerasMask
+from transformer_notes.softmax import masked_softmax
 
 
-class _Attention(keras.layers.Layer):
+class ScoredAttention(StopsKerasMask, keras.layers.Layer):
     """점수를 가중치로 바꾸어 값을 평균합니다. 점수는 물려받은 층이 매깁니다."""
 
-    # 마스크가 붙은 입력도 경고 없이 받습니다. compute_mask가 마스크를 끊습니다.
-    supports_masking = True
-
     def call(self, query, key, value, attention_mask=None):
-        query = checks.sequence("query", query)
-        key = checks.sequence("key", key)
-        value = checks.sequence("value", value)
-        if not key.shape[1:2].is_compatible_with(value.shape[1:2]):
-            raise ValueError(
-                "key와 value에는 같은 길이가 필요합니다. "
-                f"받은 모양: key {key.shape}, value {value.shape}. "
-                "인자의 순서가 (query, key, value)인지 살펴보세요."
-            )
-        scores = self._scores(query, key)  # (batch, length_q, length_k)
-        # 소프트맥스는 float32 이상에서 계산합니다.
-        precise = tf.float64 if scores.dtype == tf.float64 else tf.float32
-        scores = tf.cast(scores, precise)
-        if attention_mask is None:
-            weights = tf.nn.softmax(scores)
-        else:
-            visible = _key_mask(attention_mask)[:, tf.newaxis, :]
-            weights = tf.nn.softmax(tf.where(visible, scores, scores.dtype.min))
-            # 모두 가려진 행의 소프트맥스는 균등 분포입니다. 0으로 되돌립니다.
-            weights = tf.where(visible, weights, tf.zeros((), precise))
-        weights = tf.cast(weights, value.dtype)
+        query = checks.vectors("query", query)
+        key = checks.vectors("key", key)
+        value = checks.vectors("value", value)
+        checks.same_length(key, value)
+        scores = self.scores(query, key)  # (batch, length_q, length_k)
+        mask = None if attention_mask is None else _key_mask(attention_mask)
+        weights = tf.cast(masked_softmax(scores, mask), value.dtype)
         return tf.matmul(weights, value), weights  # (batch, length_q, d_v)
-
-    def compute_mask(self, inputs, previous_mask=None):
-        return None
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class AdditiveAttention(_Attention):
+class AdditiveAttention(ScoredAttention):
     r"""쿼리와 키를 더해 점수를 매기는 어텐션입니다 (Bahdanau 등, 2015).
 
     .. math:: s_{ij} = v^\top \tanh(q_i W_q + k_j W_k), \qquad
@@ -98,7 +80,7 @@ class AdditiveAttention(_Attention):
         )
         self.vector = self.add_weight(name="vector", shape=(self.units,))
 
-    def _scores(self, query, key):
+    def scores(self, query, key):
         query = tf.matmul(query, tf.cast(self.query_kernel, query.dtype))
         key = tf.matmul(key, tf.cast(self.key_kernel, key.dtype))
         # 쿼리와 키를 모든 짝으로 더합니다.
@@ -111,7 +93,7 @@ class AdditiveAttention(_Attention):
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class MultiplicativeAttention(_Attention):
+class MultiplicativeAttention(ScoredAttention):
     r"""쿼리와 키를 곱해 점수를 매기는 어텐션입니다 (Luong 등, 2015).
 
     .. math:: s_{ij} = q_i \cdot k_j \quad\text{(dot)}, \qquad
@@ -139,7 +121,7 @@ class MultiplicativeAttention(_Attention):
 
     def __init__(self, score="dot", **kwargs):
         super().__init__(**kwargs)
-        self.score = _one_of("score", score, ("dot", "scaled", "general"))
+        self.score = checks.choice("score", score, ("dot", "scaled", "general"))
 
     def build(self, query_shape, key_shape=None, value_shape=None):
         d_q, d_k = query_shape[-1], (key_shape or query_shape)[-1]
@@ -152,7 +134,7 @@ class MultiplicativeAttention(_Attention):
                 '차원이 다르면 score="general"을 써 주세요.'
             )
 
-    def _scores(self, query, key):
+    def scores(self, query, key):
         if self.score == "general":
             query = tf.matmul(query, tf.cast(self.kernel, query.dtype))
         elif self.score == "scaled":
@@ -164,7 +146,7 @@ class MultiplicativeAttention(_Attention):
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class Seq2Seq(keras.Model):
+class Seq2Seq(StopsKerasMask, keras.Model):
     r"""순환 신경망으로 읽고 순환 신경망으로 쓰는 인코더-디코더입니다.
 
     .. math::
@@ -225,10 +207,10 @@ class Seq2Seq(keras.Model):
         super().__init__(**kwargs)
         self.vocab_size = checks.positive_int("vocab_size", vocab_size)
         self.units = checks.positive_int("units", units)
-        self.attention = _one_of(
+        self.attention = checks.choice(
             "attention", attention, (None, "additive", "multiplicative")
         )
-        self.cell = _one_of("cell", cell, ("lstm", "gru"))
+        self.cell = checks.choice("cell", cell, ("lstm", "gru"))
         self.source_vocab_size = source_vocab_size
         self.pad_id = checks.integer("pad_id", pad_id, minimum=0)
 
@@ -345,22 +327,10 @@ class Seq2Seq(keras.Model):
                 "돌려준 것을 모두 넘겨 주세요."
             )
 
-    def compute_mask(self, inputs, previous_mask=None):
-        return None
-
     def get_config(self):
         names = "vocab_size units attention cell source_vocab_size pad_id"
         own = {name: getattr(self, name) for name in names.split()}
         return {**super().get_config(), **own}
-
-
-def _one_of(name, value, choices):
-    if value not in choices:
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(
-            f"{name}에는 {listed} 가운데 하나가 필요합니다. 받은 것: {value!r}."
-        )
-    return value
 
 
 def _key_mask(mask):
@@ -376,24 +346,12 @@ def _key_mask(mask):
             "attention_mask에는 모양 (batch, length_k)가 필요합니다. "
             f"받은 모양: {mask.shape}. 키마다 하나씩 적어 주세요."
         )
-    return mask
+    return mask[:, tf.newaxis, :]  # 모든 쿼리가 같은 키를 봅니다
 
 
 def _embed(embedding, name, token_ids):
     """번호를 벡터로 바꿉니다. 모르는 번호가 그럴듯한 벡터가 되지 않게 합니다."""
-    token_ids = tf.cast(checks.token_id_tensor(name, token_ids), tf.int64)
-    size = embedding.input_dim
-    known = (token_ids >= 0) & (token_ids < size)
-    if tf.executing_eagerly() and not tf.reduce_all(known):
-        ids = token_ids.numpy()
-        raise tf.errors.InvalidArgumentError(
-            None,
-            None,
-            f"{name}에는 0부터 {size - 1}까지의 번호가 필요합니다. "
-            f"받은 번호의 범위: {ids.min()}부터 {ids.max()}까지. "
-            "토크나이저와 모델이 같은 어휘 집합을 쓰는지 살펴보세요.",
-        )
-    # Keras는 음수를 뒤에서부터 셉니다. 표 밖의 수로 바꾸면 그래프도 거절합니다.
-    vectors = embedding(tf.where(known, token_ids, size))
-    # XLA와 GPU는 거절하지 않습니다. 그때에는 NaN을 냅니다.
-    return tf.where(known[..., tf.newaxis], vectors, float("nan"))
+    ids = checks.token_ids(name, token_ids)
+    rows, known = checks.known_ids(name, ids, embedding.input_dim)
+    # XLA는 번호의 검사를 지웁니다. 그때에는 NaN을 냅니다.
+    return tf.where(known[..., tf.newaxis], embedding(rows), float("nan"))
