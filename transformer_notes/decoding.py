@@ -6,6 +6,7 @@
 
 import functools
 import random
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -481,3 +482,19 @@ def _number(name, value, *, above=None, least=None, most=None):
     if not inside:
         raise ValueError(f"{expected} 받은 것: {value}.")
     return number
+
+
+class Answer(NamedTuple):
+    text: str
+    finished: bool
+
+
+def translate(model, tokenizer, texts, max_extra=50, beam_size=None):
+    source_ids = tokenizer.encode(texts, eos=True)
+    inputs = model, source_ids, tokenizer.bos_id, tokenizer.eos_id, max_extra
+    if beam_size is None:
+        ids = greedy(*inputs).numpy()
+    else:
+        ids = beam_search(*inputs, beam_size=beam_size)[0].numpy()
+    finished = (ids == tokenizer.eos_id).any(axis=1)
+    return [Answer(*pair) for pair in zip(tokenizer.decode(ids), finished)]
