@@ -83,8 +83,11 @@ def test_no_arguments_show_the_help_with_code_2():
         (["train", "x", "--epoch", "3"], "혹시 --epochs입니까?"),
         (["train", "x", "--epochs"], "--epochs에는 값이 필요합니다"),
         (["train", "x", "--tensorboard=1"], "--tensorboard에는 값을 주지 않습니다"),
-        (["train", "x", "--epochs", "0"], "1 이상의 정수가 필요합니다. 받은 것: '0'"),
-        (["train", "x", "--epochs", "many"], "--epochs에는 1 이상의 정수"),
+        (
+            ["train", "x", "--epochs", "0"],
+            "1 이상 2^31 미만의 정수가 필요합니다. 받은 것: '0'",
+        ),
+        (["train", "x", "--epochs", "many"], "--epochs에는 1 이상"),
         (["train", "x", "--dropout", "1"], "--dropout에는 0 이상 1 미만"),
         (["train", "x", "--dropout", "nan"], "--dropout에는 0 이상 1 미만"),
         (["train", "x", "--seed", "-1"], "--seed에는 0 이상"),

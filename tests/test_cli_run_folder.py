@@ -20,7 +20,10 @@ from click.testing import CliRunner
 from command_line import COMMAND, ROOT, SMALL, refuse, run, write_pairs
 from hypothesis import given
 from hypothesis import strategies as st
-from tensorflow.python.framework.config import disable_op_determinism
+from tensorflow.python.framework.config import (
+    disable_op_determinism,
+    is_op_determinism_enabled,
+)
 
 from transformer_notes import cli, decoding, multi_head_attention, training
 from transformer_notes.cli import pairs as cli_pairs
@@ -141,6 +144,17 @@ def test_more_epochs_continue_a_finished_run(copied):
     assert f"{before:,}걸음에서 이어 갑니다" in result.stdout
     assert newest(copied) == before // 60 * 61
     assert json.loads((copied / "run.json").read_text())["settings"]["epochs"] == 61
+
+
+def test_training_uses_operations_that_repeat_their_bits(copied, monkeypatch):
+    seen = []
+
+    def train(*arguments, **options):
+        seen.append(is_op_determinism_enabled())
+
+    monkeypatch.setattr(training, "train", train)
+    run("train", copied, "--epochs", 61)
+    assert seen == [True]
 
 
 def test_other_settings_or_other_data_are_refused(copied, pairs, tmp_path):
