@@ -48,20 +48,16 @@ def evaluate(folder, data, beam, average):
     from transformer_notes import decoding, training
 
     longest = max(len(row) for pair in ids for row in pair)
-    data = training.Batches(ids, tokens=BATCH * longest)
-    loss, accuracy = training.evaluate(model, data)
-    # 비슷한 길이끼리 옮깁니다.
-    by_length = sorted(zip(kept, ids), key=lambda item: len(item[1][0]))
+    batches = training.Batches(ids, tokens=BATCH * longest)
+    loss, accuracy = training.evaluate(model, batches)
+    order = sorted(range(len(ids)), key=lambda place: len(ids[place][0]))
+    sources, targets = zip(*(kept[place] for place in order))
     answers = []
-    for group in pairs.groups([pair for pair, _ in by_length], BATCH):
-        sources = [source for source, _ in group]
-        answers += decoding.translate(
-            model, tokenizer, sources, run_folder.MAX_EXTRA, beam
-        )
+    for group in pairs.groups(sources, BATCH):  # 비슷한 길이끼리 옮깁니다
+        limit = run_folder.MAX_EXTRA
+        answers += decoding.translate(model, tokenizer, group, limit, beam)
     # 모르는 글자가 든 정답은 맞힐 수 없습니다. 답의 글자는 모두 어휘 집합의 것입니다.
-    right = sum(
-        answer.text == target for answer, ((_, target), _) in zip(answers, by_length)
-    )
+    right = sum(answer.text == target for answer, target in zip(answers, targets))
     warn_unfinished(answers)
     click.echo(f"짝         {len(ids):,}개")
     click.echo(f"완전 일치  {100 * right / len(ids):.2f}% ({right:,}개)")
