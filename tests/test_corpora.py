@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from transformer_notes import corpora
 from transformer_notes.corpora import DATE_FORMS, FIRST_YEAR, LAST_YEAR
+from transformer_notes.corpora.date_expressions import sino_korean
 
 ROOT = Path(__file__).resolve().parents[1]
 STALE = "결과가 낡았습니다. python tests/benchmark_dates.py를 실행해 주세요."
@@ -156,7 +157,7 @@ def test_june_and_october_lose_their_final_consonant():
 
 @given(st.integers(1, 9999))
 def test_every_number_is_read_back(number):
-    assert read_hangul_number(corpora._sino_korean(number)) == number
+    assert read_hangul_number(sino_korean(number)) == number
 
 
 def test_two_digit_years_name_each_year_of_the_range_once():

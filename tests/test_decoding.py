@@ -639,7 +639,9 @@ def test_texts_are_translated_as_their_ids_are(writer, beam_size):
             (row,) = greedy(*inputs).numpy()
         else:
             (row,) = beam_search(*inputs, beam_size=beam_size)[0].numpy()
-        assert answer == (tokenizer.decode(row), tokenizer.eos_id in row)
+        assert answer.text == tokenizer.decode(row)
+        assert answer.finished == (tokenizer.eos_id in row)
+        np.testing.assert_array_equal(answer.ids, row[row != 0])
     assert {type(answer.finished) for answer in answers} == {bool}
 
 

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 import unicodedata
 from pathlib import Path
 
@@ -108,6 +109,12 @@ def test_special_tokens_written_in_a_text_stay_text(tmp_path, through_a_file):
         ids, [tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id]
     ).any()
     assert tokenizer.decode(ids) == texts
+
+
+def test_exactly_pad_bos_and_eos_are_silent():
+    (letter,) = TOKENIZER.encode("책")[-1:]
+    spoken = [token for token in range(4) if TOKENIZER.decode([token, letter]) != "책"]
+    assert spoken == [TOKENIZER.unk_id]
 
 
 @given(st.lists(st.integers(0, 79), max_size=20))
@@ -381,6 +388,17 @@ def test_changed_files_are_named(tmp_path, saved, change):
     (tmp_path / "changed.json").write_text(json.dumps(file), encoding="utf-8")
     with pytest.raises(ValueError, match=r"changed\.json"):
         Tokenizer.load(tmp_path / "changed.json")
+
+
+def test_a_huge_number_is_refused_at_once(tmp_path, saved):
+    """라이브러리는 그 번호까지의 빈자리를 모두 세려 합니다."""
+    file = json.loads(saved)
+    file["model"]["vocab"]["책"] = 2**32 - 1
+    (tmp_path / "huge.json").write_text(json.dumps(file), encoding="utf-8")
+    start = time.monotonic()
+    with pytest.raises(ValueError, match=r"huge\.json"):
+        Tokenizer.load(tmp_path / "huge.json")
+    assert time.monotonic() - start < 5
 
 
 def test_damaged_files_never_raise_anything_but_value_error(tmp_path, saved):

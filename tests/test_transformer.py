@@ -13,6 +13,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transformer_notes import multi_head_attention
 from transformer_notes.encoder import Encoder
 from transformer_notes.masking import padding_mask
 from transformer_notes.positional_encoding import LearnedPositionalEncoding
@@ -448,6 +449,26 @@ def test_weights_come_with_the_memory_and_with_the_logits():
         np.testing.assert_allclose(
             tf.reduce_sum(layer.self_attention, -1), 1, atol=1e-5
         )
+
+
+@pytest.mark.parametrize("name", ["paper", "pre-norm"])
+def test_the_weights_returned_are_those_that_the_logits_came_from(name, monkeypatch):
+    model, seen = shared(name), []
+    attend = multi_head_attention.scaled_dot_product_attention
+
+    def spy(*inputs):
+        output, weights = attend(*inputs)
+        seen.append(weights.numpy())
+        return output, weights
+
+    monkeypatch.setattr(multi_head_attention, "scaled_dot_product_attention", spy)
+    source, target = random_ids(2, 4), random_ids(2, 3, seed=1)
+    model((source, target))
+    memory, read = model.encode(source, return_weights=True)
+    _, layers = model.decode(target, memory, return_weights=True)
+    returned = [*read, *(weights for layer in layers for weights in layer)]
+    for found, expected in zip(returned, seen[: len(returned)], strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 # --- 입력 ---------------------------------------------------------------------------

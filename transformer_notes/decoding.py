@@ -8,6 +8,7 @@ import functools
 import random
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from transformer_notes import checks
@@ -210,6 +211,8 @@ class Answer(NamedTuple):
     text: str
     #: 길이의 한도에서 끊기지 않고 `<eos>`로 끝났는지.
     finished: bool
+    #: 답의 번호, int32 (length,). 끝의 `<eos>`까지이고 패딩은 없습니다.
+    ids: np.ndarray
 
 
 def translate(model, tokenizer, texts, max_extra=50, beam_size=None):
@@ -243,9 +246,10 @@ def translate(model, tokenizer, texts, max_extra=50, beam_size=None):
         ids = greedy(*inputs).numpy()
     else:
         ids = beam_search(*inputs, beam_size=beam_size)[0].numpy()
+    rows = [row[row != tokenizer.pad_id] for row in ids]
     return [
-        Answer(text, bool((row == tokenizer.eos_id).any()))
-        for text, row in zip(tokenizer.decode(ids), ids)
+        Answer(text, bool(tokenizer.eos_id in row), row)
+        for text, row in zip(tokenizer.decode(ids), rows)
     ]
 
 

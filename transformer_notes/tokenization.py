@@ -99,7 +99,7 @@ class Tokenizer:
         vocab_size = checks.positive_int("vocab_size", vocab_size)
         min_frequency = checks.positive_int("min_frequency", min_frequency)
 
-        backend = _untrained()
+        backend = untrained()
         characters = set()
         for text in texts:
             characters.update(backend.normalizer.normalize_str(text))
@@ -262,7 +262,7 @@ class Tokenizer:
                 f"받은 것: {outside[0]}. 모델과 토크나이저가 같은 어휘 집합을 쓰는지 "
                 "살펴보세요."
             )
-        silent = (self.pad_id, self.bos_id, self.eos_id)
+        silent = {self.pad_id, self.bos_id, self.eos_id}
         kept = [token_id for token_id in array.tolist() if token_id not in silent]
         return self._backend.decode(kept, skip_special_tokens=False)
 
@@ -296,7 +296,9 @@ class Tokenizer:
                 "원본을 다시 복사하거나 Tokenizer.train으로 다시 만들어 주세요."
             ) from None
         ids = sorted(backend.get_vocab().values())
-        if _frame(backend) != _frame(_untrained()) or ids != list(range(len(ids))):
+        # 번호를 먼저 봅니다. 라이브러리는 빠진 번호를 하나씩 세며 적으므로, 커다란
+        # 번호가 하나만 있어도 _frame이 몇 분씩 걸립니다.
+        if ids != list(range(len(ids))) or _frame(backend) != _frame(untrained()):
             raise ValueError(
                 "path에는 Tokenizer.save로 저장한 파일이 필요합니다. 받은 것: "
                 f"{path}, 특수 토큰이나 글을 나누는 방법이 다른 토크나이저. "
@@ -306,8 +308,19 @@ class Tokenizer:
         return cls(backend)
 
 
-def _untrained():
-    """특수 토큰과 네 단계만 갖추고 아직 아무것도 배우지 않은 토크나이저입니다."""
+def untrained():
+    """특수 토큰과 네 단계만 갖추고 아직 아무것도 배우지 않은 토크나이저를 만듭니다.
+
+    `Tokenizer.train`은 여기에서 배우기 시작하고, `Tokenizer.load`는 읽은 파일이 배운 것
+    말고는 이것과 같은지 봅니다.
+
+    Returns:
+        `tokenizers.Tokenizer`.
+
+    Examples:
+        >>> untrained().normalizer.normalize_str("책을")
+        ' 책을'
+    """
     backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[1]))
     backend.add_special_tokens(list(SPECIAL_TOKENS))
     backend.normalizer = normalizers.Sequence(

@@ -11,6 +11,7 @@ import time
 import warnings
 import zlib
 from pathlib import Path
+from typing import NamedTuple
 
 import keras
 import numpy as np
@@ -808,9 +809,12 @@ def _manager(checkpoint, folder, keep):
 
 def _read_history(path):
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []  # 기록이 없어도 학습은 이어집니다
+        records = json.loads(path.read_text(encoding="utf-8"))
+        if all(type(record["step"]) is int for record in records):
+            return records
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    return []  # 기록이 없어도 학습은 이어집니다
 
 
 def _is_chief(strategy):
@@ -871,3 +875,19 @@ def _clock(seconds):
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+class Score(NamedTuple):
+    loss: float
+    accuracy: float
+
+
+def evaluate(model, data):
+    accuracy, total, tokens = MaskedAccuracy(), 0.0, 0
+    for inputs, labels in data.epoch():
+        logits = model(inputs)
+        accuracy.update_state(labels, logits)
+        real = int((labels != data.pad_id).sum())
+        total += float(masked_cross_entropy(labels, logits)) * real
+        tokens += real
+    return Score(total / tokens, float(accuracy.result()))

@@ -1,16 +1,9 @@
-"""책의 실습이 배우는 말뭉치: 사람이 쓰는 날짜 표현과 그 답.
-
-말뭉치마다 만드는 함수가 하나 있습니다. 같은 `seed`이면 어느 기계에서나 같은 것을
-만듭니다. 그래서 난수는 `random.Random.random()`에서만 뽑습니다. 파이썬이 판이 바뀌어도
-같은 수열을 약속하는 것은 그것뿐입니다.
-"""
+"""사람이 쓰는 날짜 표현과 그 답."""
 
 import datetime
 import random
 
 from transformer_notes import checks
-
-# ---------------------------------------------------------------- 날짜
 
 #: 날짜의 범위. 꼭 백 년이어서 두 자리 해가 가리키는 해는 하나뿐입니다.
 FIRST_YEAR, LAST_YEAR = 1950, 2049
@@ -106,10 +99,11 @@ def _units(day, rng):
     return f"{year}년{gap}{month}월{gap}{dom}일" + _weekday(day, rng)
 
 
-def _hangul(day, rng):
+def hangul(day, rng):
+    """날짜를 한글로 읽는 그대로 적습니다. 띄어쓰기와 요일은 `rng`가 고릅니다."""
     # 6월과 10월은 받침을 뺍니다: 유월, 시월.
-    month = {6: "유", 10: "시"}.get(day.month) or _sino_korean(day.month)
-    year, dom, gap = _sino_korean(day.year), _sino_korean(day.day), _gap(rng)
+    month = {6: "유", 10: "시"}.get(day.month) or sino_korean(day.month)
+    year, dom, gap = sino_korean(day.year), sino_korean(day.day), _gap(rng)
     return f"{year}년{gap}{month}월{gap}{dom}일" + _weekday(day, rng)
 
 
@@ -147,7 +141,7 @@ def _trailing(day, rng):
 
 
 _WRITERS = dict(
-    zip(DATE_FORMS, (_units, _hangul, _dots, _slashes, _compact, _short, _trailing))
+    zip(DATE_FORMS, (_units, hangul, _dots, _slashes, _compact, _short, _trailing))
 )
 
 
@@ -172,8 +166,13 @@ def _weekday(day, rng):
     return _pick(rng, ("",) * len(written) + written)
 
 
-def _sino_korean(number):
-    """1부터 9999까지를 한자어로 읽습니다. 십, 백, 천 앞의 '일'은 읽지 않습니다."""
+def sino_korean(number):
+    """1부터 9999까지를 한자어로 읽습니다. 십, 백, 천 앞의 '일'은 읽지 않습니다.
+
+    Examples:
+        >>> sino_korean(2011), sino_korean(110)
+        ('이천십일', '백십')
+    """
     text = ""
     for unit, name in ((1000, "천"), (100, "백"), (10, "십"), (1, "")):
         digit = number // unit % 10

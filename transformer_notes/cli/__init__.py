@@ -1,0 +1,32 @@
+"""명령줄 `transformer-notes`: 학습하고, 옮기고, 채점합니다.
+
+명령마다 모듈이 하나 있습니다. 새 명령은 모듈을 쓰고 아래에 한 줄을 더하면 됩니다.
+
+TensorFlow는 올라오는 데 몇 초가 걸립니다. 도움말과 잘못 쓴 명령은 기다리지 않도록,
+정말 필요할 때 함수 안에서 가져옵니다. 패키지를 설치하지 않았다면
+`python -m transformer_notes.cli`가 같은 명령입니다.
+"""
+
+import click
+
+from transformer_notes.cli import evaluate, train, translate
+from transformer_notes.cli.korean import Group
+
+
+@click.group(cls=Group, name="transformer-notes", subcommand_metavar="명령 [인자]...")
+def main():
+    """작은 트랜스포머를 학습하고 써 봅니다.
+
+    예:
+      transformer-notes train runs/dates
+      transformer-notes translate runs/dates "2026년 11월 21일 토요일"
+      transformer-notes evaluate runs/dates
+
+    끝내기 코드: 0 됨, 1 하지 못함, 2 받은 것이 잘못됨,
+    130 Ctrl-C로 멈춤.
+    """
+
+
+main.add_command(train.train)
+main.add_command(translate.translate)
+main.add_command(evaluate.evaluate)

@@ -1,0 +1,3 @@
+from transformer_notes.cli import main
+
+main()

@@ -1,0 +1,192 @@
+"""터미널에 한국어로 말하기: click의 도움말과 오류, 경고, 그리고 조용한 TensorFlow."""
+
+import contextlib
+import errno
+import os
+import shlex
+import sys
+import warnings
+
+import click
+
+
+class BadInput(click.ClickException):
+    """받은 것이 잘못되었습니다. 끝내기 코드는 2입니다."""
+
+    exit_code = 2
+
+
+class Failed(click.ClickException):
+    """받은 것은 맞지만 하지 못했습니다. 끝내기 코드는 1입니다."""
+
+
+class Formatter(click.HelpFormatter):
+    _TITLES = {"Options": "옵션", "Commands": "명령"}
+
+    def write_usage(self, prog, args="", prefix=None):
+        super().write_usage(prog, args, "사용법: ")
+
+    def write_heading(self, heading):
+        super().write_heading(self._TITLES.get(heading, heading))
+
+    def write_text(self, text):
+        # 손으로 나눈 줄을 그대로 둡니다. click은 한글의 너비를 하나로 셉니다.
+        for line in text.splitlines():
+            self.write(f"{'':{self.current_indent}}{line}".rstrip() + "\n")
+
+
+class Context(click.Context):
+    formatter_class = Formatter
+
+
+class Command(click.Command):
+    """명령 하나. `@click.command(cls=Command)`로 만듭니다."""
+
+    context_class = Context
+
+    def __init__(self, *args, options_metavar="[옵션]", **extra):
+        super().__init__(*args, options_metavar=options_metavar, **extra)
+
+    def get_help_option(self, ctx):
+        option = super().get_help_option(ctx)
+        option.help = "이 도움말을 보입니다."
+        return option
+
+    def parse_args(self, ctx, args):
+        ctx.allow_extra_args = True  # 남은 인자를 스스로 거절합니다
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # click이 적지 않는 예외도 있습니다
+            raise
+        if rest and not isinstance(self, click.Group):
+            raise click.UsageError(f"남는 인자가 있습니다: {shlex.join(rest)}.", ctx)
+        return rest
+
+
+class Group(Command, click.Group):
+    """하위 명령을 묶습니다. 오류를 한국어 한 줄로 알리고 코드로 끝냅니다."""
+
+    def main(self, args=None, prog_name=None, standalone_mode=True, **extra):
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **extra)
+        with _korean_output():
+            try:
+                code = super().main(args, prog_name, standalone_mode=False, **extra)
+                sys.stdout.flush()
+            except click.exceptions.NoArgsIsHelpError as error:
+                error.show()
+                code = error.exit_code
+            except click.ClickException as error:
+                code = error.exit_code
+                say(f"오류: {_explain(error)}")
+            except click.Abort:
+                code = 130
+                say("멈추었습니다.")
+            except OSError as error:
+                code = 1
+                say(f"오류: {_explain_os_error(error)}")
+                _drop_unwritten()
+        sys.exit(code or 0)
+
+
+def _explain(error):
+    """click의 예외를 한국어로 말합니다."""
+    if not isinstance(error, click.UsageError):
+        return " ".join(error.message.split())
+    if isinstance(error, click.MissingParameter):
+        message = f"{error.param.human_readable_name}이(가) 빠졌습니다."
+    elif isinstance(error, click.BadParameter):
+        message = f"{error.param.opts[-1]}에는 {error.message}"
+    elif isinstance(error, click.NoSuchOption):
+        message = f"없는 옵션입니다: {error.option_name}."
+    elif isinstance(error, click.exceptions.NoSuchCommand):
+        message = f"없는 명령입니다: {error.command_name}."
+    elif isinstance(error, click.BadOptionUsage):
+        option = next(
+            param
+            for param in error.ctx.command.params
+            if error.option_name in param.opts
+        )
+        need = "값을 주지 않습니다" if option.is_flag else "값이 필요합니다"
+        message = f"{error.option_name}에는 {need}."
+    else:
+        message = error.message
+    alike = getattr(error, "possibilities", None)
+    if alike:
+        message += f" 혹시 {', '.join(alike)}입니까?"
+    return f"{message} 도움말: {error.ctx.command_path} --help"
+
+
+def _explain_os_error(error):
+    own_words = {
+        errno.ENOSPC: "디스크가 가득 찼습니다",
+        errno.EACCES: "권한이 없습니다",
+        errno.EPERM: "권한이 없습니다",
+        errno.EROFS: "읽기만 하는 자리입니다",
+        errno.ENOENT: "없는 자리입니다",
+        errno.EEXIST: "같은 이름의 파일이 있습니다",
+        errno.ENOTDIR: "길 가운데에 폴더가 아닌 것이 있습니다",
+        errno.ENAMETOOLONG: "이름이 너무 깁니다",
+    }
+    message = error.strerror or str(error)
+    if error.errno is not None and message == os.strerror(error.errno):
+        message = own_words.get(error.errno, message)
+    where = f" ({error.filename})" if error.filename else ""
+    return f"{message}{where}."
+
+
+def _drop_unwritten():
+    """쓰지 못한 것이 남아 있으면 파이썬이 끝나며 다시 쓰려 합니다. 버립니다."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say(message):
+    """표준 오류에 한 줄을 적습니다. 표준 출력에는 답만 적습니다."""
+    click.echo(message, err=True)
+
+
+def warn(message):
+    say(f"경고: {message}")
+
+
+@contextlib.contextmanager
+def _korean_output():
+    """한글을 적지 못하는 터미널에서도 죽지 않게 하고, 경고는 우리 것만 보입니다."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    seen = set()
+
+    def show(message, *_):
+        if str(message) not in seen:
+            seen.add(str(message))
+            warn(" ".join(str(message).split()))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("always", "체크포인트", RuntimeWarning)
+        warnings.showwarning = show
+        yield
+
+
+def start_tensorflow():
+    """TensorFlow를 올립니다. 그때 파일 기술자 2에 바로 쓰는 로그는 버립니다."""
+    if "tensorflow" in sys.modules:
+        return
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    if sys.stderr.isatty():
+        say("TensorFlow를 올리고 있습니다. 몇 초 걸립니다.")
+    nowhere, stderr = os.open(os.devnull, os.O_WRONLY), os.dup(2)
+    os.dup2(nowhere, 2)
+    try:
+        import tensorflow as tf
+
+        tf.config.list_logical_devices()  # 장치를 찾으며 적는 로그까지 버립니다
+    finally:
+        os.dup2(stderr, 2)
+        os.close(nowhere)
+        os.close(stderr)
