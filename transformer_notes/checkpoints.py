@@ -121,7 +121,7 @@ class Checkpoints:
             best=self._best_loss,
             data=self._data,
         )
-        self._weights = tf.train.Checkpoint(weights=weights)
+        self._best = tf.train.Checkpoint(weights=weights)
         chief = _is_chief(tf.distribute.get_strategy())
         if not chief:
             # 여러 기계에서는 모두가 함께 써야 합니다. 남길 것은 하나만 남깁니다.
@@ -188,7 +188,7 @@ class Checkpoints:
                 partial.write_text(json.dumps(self.history, indent=1), encoding="utf-8")
             if loss < self._best_loss.numpy():
                 self._best_loss.assign(loss)
-                _write(self._weights, self._home / "best", step, keep=1)
+                _write(self._best, self._home / "best", step, keep=1)
             # 이것이 마지막입니다. 그 앞에서 죽으면 앞의 체크포인트에서 되풀이합니다.
             _write(self._state, self._home, step, self.keep)
             self._log(record)
