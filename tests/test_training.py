@@ -374,8 +374,11 @@ def test_two_replicas_train_as_one(tmp_path):
         parts = [tf.config.LogicalDeviceConfiguration()] * 2
         tf.config.set_logical_device_configuration(cpu, parts)
         from toys import PAIRS, adam, run, toy
-        from transformer_notes.training import Batches, evaluate
-        with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+        from transformer_notes.training import Batches, evaluate, own_rows
+        strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+        rows = strategy.run(own_rows, [(tf.range(5),)])[0].values
+        assert [part.numpy().tolist() for part in rows] == [[0, 2, 4], [1, 3]]
+        with strategy.scope():
             run({str(tmp_path / "dropout")!r}, 1, optimizer=adam(16, 20))
             model = toy(0.0)
             sgd = keras.optimizers.SGD(0.5)
