@@ -50,6 +50,8 @@ def test_newest_and_best_are_kept(finished):
         f"step-{best['step']}.index"
     ]
     assert same(average_checkpoints(folder, 1), weights)
+    names = {path.name.split(".")[0] for path in folder.glob("step-*")}
+    assert names == {f"step-{step}" for step in saved}  # 색인도 내용도 함께 지웁니다
 
 
 def test_average_is_the_mean_of_the_newest(finished, tmp_path):
@@ -271,17 +273,20 @@ def test_whole_numbers_in_the_history_are_losses_too(tmp_path, halfway):
 
 
 def test_what_an_abandoned_future_left_is_removed(tmp_path, finished):
-    """쓰다가 죽은 뒤 `save_every`를 바꾸어 이어 가도 best에는 제 것만 남습니다."""
-    folder = shutil.copytree(finished[0], tmp_path / "run")
-    for step in saved_steps(folder)[1:]:
-        for path in folder.glob(f"step-{step}.*"):
-            path.unlink()
-    state = tf.train.load_checkpoint(folder / f"step-{saved_steps(folder)[0]}")
-    before = state.get_tensor("best/.ATTRIBUTES/VARIABLE_VALUE")
-    history, _ = run(folder, save_every=5)
-    best = min(history, key=lambda record: record["validation_loss"])
-    assert best["validation_loss"] < before
-    assert saved_steps(folder / "best") == [best["step"]]
+    """다르게 이어 가도, 건너뛴 것과 버려진 것이 새로 쓴 것을 밀어내지 않습니다."""
+    folder, history, _ = finished
+    future = f"step-{history[-1]['step']}"
+    run(tmp_path, epochs=1, save_every=4)
+    for place in ("", "best"):
+        for path in (folder / place).glob(f"{future}.*"):
+            shutil.copy(path, tmp_path / place)
+    damage(tmp_path / f"{future}.index", "empty")
+    with pytest.warns(RuntimeWarning, match="망가져"):
+        again, _ = run(tmp_path, epochs=2, save_every=5)
+    steps = [record["step"] for record in again]
+    assert saved_steps(tmp_path) == steps[-5:]
+    assert saved_steps(tmp_path / "best") == steps[-1:]
+    assert not list(tmp_path.glob(f"**/{future}.*"))
 
 
 def test_the_steps_are_those_written_to_the_end(tmp_path):

@@ -106,9 +106,10 @@ def test_smoothing_gives_nothing_to_padding_and_is_smallest_at_its_target():
         assert masked_cross_entropy([[1]], logits, 0.1) > loss
 
 
+@pytest.mark.parametrize("largest", [3.0, 1e38])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_a_hidden_padding_logit_is_not_nan(smoothing):
-    logits = tf.constant([[[-np.inf, 1.0, 2.0, 3.0]]])
+def test_a_hidden_padding_logit_is_not_nan(smoothing, largest):
+    logits = tf.constant([[[-np.inf, 1.0, 2.0, largest]]])
     with tf.GradientTape() as tape:
         tape.watch(logits)
         loss = masked_cross_entropy([[1]], logits, smoothing)

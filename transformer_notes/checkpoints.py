@@ -103,7 +103,7 @@ class Checkpoints:
         ValueError: 1보다 작은 keep.
     """
 
-    def __init__(self, folder, model, optimizer, data, keep=5, tensorboard=False):
+    def __init__(self, folder, model, optimizer, data, keep, tensorboard):
         self.folder = self._home = Path(folder)
         self.keep = checks.positive_int("keep", keep)
         self.history = []

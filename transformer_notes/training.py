@@ -305,7 +305,7 @@ class _Progress:
         self.bar = Progress(
             BarColumn(20),
             TextColumn("{task.description}", markup=False),
-            console=Console(force_terminal=live, force_jupyter=False),
+            console=Console(),
             transient=True,
             redirect_stderr=False,  # 파일로 보낸 경고를 터미널로 가져오지 않습니다
             disable=not live,
