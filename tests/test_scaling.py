@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_training import PAIRS, adam, tiny
+from toys import PAIRS, adam, tiny
 
 from transformer_notes.training import Batches, train
 
@@ -29,6 +29,7 @@ WORKER = """
     from test_scaling import die_at, learn
     if sys.argv[3:]:
         die_at(int(sys.argv[3]))
+    tf.config.experimental.enable_op_determinism()
     with strategy.scope():
         history, weights = learn(sys.argv[1])
     np.savez(sys.argv[2], *weights)

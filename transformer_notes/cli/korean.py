@@ -168,7 +168,7 @@ def _korean_output():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.filterwarnings("always", "체크포인트", RuntimeWarning)
+        warnings.filterwarnings("always", "체크포인트|기록", RuntimeWarning)
         warnings.showwarning = show
         yield
 

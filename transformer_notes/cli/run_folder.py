@@ -16,7 +16,7 @@ from importlib import metadata
 from transformer_notes.cli import pairs
 from transformer_notes.cli.korean import BadInput, Failed, start_tensorflow, warn
 from transformer_notes.cli.options import SETTINGS, WHOLE, Value
-from transformer_notes.files import replacing
+from transformer_notes.files import replacing, saved_steps
 
 #: 학습 폴더의 형식. 읽는 방법이 달라지면 올립니다.
 FORMAT = 2
@@ -188,9 +188,7 @@ def read_tokenizer(folder, record):
 
 def newest_step(folder):
     """다 쓴 체크포인트 가운데 가장 새것의 걸음. 없으면 0입니다."""
-    names = (path.name for path in (folder / "checkpoints").glob("step-*.index"))
-    steps = (re.fullmatch(r"step-(\d+)\.index", name) for name in names)
-    return max((int(step[1]) for step in steps if step), default=0)
+    return max(saved_steps(folder / "checkpoints"), default=0)
 
 
 def model_config(tokenizer, settings):
