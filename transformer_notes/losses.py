@@ -152,7 +152,11 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
         0입니다.
 
     Raises:
-        `masked_cross_entropy`와 같습니다.
+        TypeError: 실수가 아닌 로짓, 수가 아닌 `label_smoothing`.
+        ValueError: 서로 맞지 않는 모양, 범위를 벗어난 `label_smoothing`, 나누어 줄
+            토큰이 없는 어휘 집합.
+        tf.errors.InvalidArgumentError: 어휘 집합에 없는 정답. GPU와
+            `jit_compile=True`에서는 예외 대신 NaN입니다.
 
     Examples:
         >>> logits = tf.math.log([[[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]]])
@@ -233,7 +237,8 @@ def token_hits(labels, logits, pad_id=0):
         (batch, length)입니다.
 
     Raises:
-        `masked_accuracy`와 같습니다.
+        TypeError: 실수가 아닌 로짓.
+        ValueError: 서로 맞지 않는 모양.
     """
     labels, logits, real = _labels_and_logits(labels, logits, pad_id)
     hits = tf.argmax(logits, axis=-1, output_type=tf.int32) == labels

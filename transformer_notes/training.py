@@ -147,14 +147,11 @@ def train(
 
 
 class Scores(NamedTuple):
-    """진짜 토큰으로 평균한 점수입니다.
+    """진짜 토큰으로 평균한 점수입니다."""
 
-    Attributes:
-        loss: 스무딩 없는 크로스 엔트로피.
-        accuracy: 맞힌 토큰의 비율, 0과 1 사이.
-    """
-
+    #: 스무딩 없는 크로스 엔트로피.
     loss: float
+    #: 맞힌 토큰의 비율, 0과 1 사이.
     accuracy: float
 
 
