@@ -44,10 +44,11 @@ extensions = [
     "sphinxcontrib.bibtex",
     # 우리 것 (conf/extensions)
     "code_links",
+    "contents",
     "execution",
-    "kept_pages",
     "korean",
     "page_checks",
+    "rst_cells",
     "source_links",
 ]
 
