@@ -51,10 +51,10 @@ def main():
 
 def recover():
     """바꾸다 멈춘 흔적을 되돌립니다. 언제 멈추었어도 옛 사이트는 온전합니다."""
-    for path in (SITE, OLD, NEW):
-        if path.is_file():
-            print(f"사이트가 놓일 자리에 파일이 있어 버립니다: {path}", flush=True)
-            discard(path)
+    for folder in (SITE, OLD, NEW, BUILD / "executed"):
+        if folder.is_file():
+            print(f"폴더가 놓일 자리에 파일이 있어 버립니다: {folder}", flush=True)
+            discard(folder)
     if OLD.exists() and not SITE.exists():
         os.replace(OLD, SITE)
     discard(OLD)

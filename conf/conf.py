@@ -47,6 +47,7 @@ extensions = [
     "contents",
     "execution",
     "korean",
+    "listings",
     "page_checks",
     "rst_cells",
     "source_links",

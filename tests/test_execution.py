@@ -1,11 +1,15 @@
 """레일: 페이지는 저마다의 프로세스에서 실행되고, 잘못은 그 이름으로 드러난다."""
 
-import json
+from pathlib import Path
 
 import notebooks
+import package
 import pytest
 from notebooks import Store, cache_key, code_cells, read_notebook
+from package import dependencies
 
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = [p for p in sorted(DOCS.rglob("*")) if p.suffix in {".md", ".rst"}]
 CELL = "```{{code-cell}}\n{}\n```\n"
 PICTURE = """
 ```{code-cell}
@@ -127,6 +131,64 @@ def test_prose_executes_nothing_and_a_cell_or_module_executes_its_pages(book):
     assert executed(book.build()) == ["model"]
 
 
+NORTH = """\
+import keras
+
+
+class Door(keras.layers.Layer):
+    \"\"\"문입니다.
+
+    >>> Door.size
+    1
+    \"\"\"
+
+    size = 1
+"""
+
+
+def test_modules_in_folders_work_on_every_page_and_under_pytest(book):
+    rooms = book.root / "transformer_notes" / "rooms"
+    rooms.mkdir()
+    (rooms / "__init__.py").write_text("from .north import Door\n", encoding="utf-8")
+    (rooms / "north.py").write_text(NORTH, encoding="utf-8")
+    importing = "from transformer_notes.rooms import north\nnorth.Door.size"
+    book.write(
+        api_rst=".. automodule:: transformer_notes.rooms.north\n   :members:\n",
+        lecture="```{definition} rooms.north.Door\n```\n\n- `Door`: 문입니다.\n\n"
+        "{src}`rooms.north`, {src}`rooms.Door.size`, {src}`rooms`\n"
+        + CELL.format(importing),
+        other=CELL.format("1"),
+    )
+    result = book.build()
+    assert result.returncode == 0, result.stdout
+    lecture = (book.html / "lecture.html").read_text(encoding="utf-8")
+    assert lecture.count('href="source/rooms/north.html#L-4"') == 1
+    assert 'href="source/rooms/north.html#L-1"' in lecture
+    assert 'href="source/rooms/north.html#L-11"' in lecture
+    assert 'href="source/rooms/__init__.html#L-1"' in lecture
+    assert "transformer_notes/rooms/north.py 4–11번 줄" in lecture
+    source = (book.html / "source" / "rooms" / "north.html").read_text("utf-8")
+    assert 'id="L-11"' in source and 'href="../../index.html"' in source
+    api = (book.html / "api.html").read_text(encoding="utf-8")
+    assert 'href="../source/rooms/north.html#L-4"' in api
+
+    (rooms / "north.py").write_text(NORTH.replace("1", "2"), encoding="utf-8")
+    result = book.build()
+    assert executed(result) == ["lecture"], result.stdout
+    assert "<span></span>2" in (book.html / "lecture.html").read_text("utf-8")
+
+    stands_in = (
+        "import sys; sys.path[:0] = ['conf/extensions']\n"
+        "import stand_ins; stand_ins.install('tensorflow', 'keras')\n"
+        "import transformer_notes.rooms.north\n"
+        "print('tensorflow.python' in sys.modules, 'keras.src' in sys.modules)"
+    )
+    assert book.python("-c", stands_in).stdout == "False False\n"
+    tested = book.pytest("docs", "-k", "north or lecture").stdout
+    assert "PASSED transformer_notes/rooms/north.py::line:7" in tested
+    assert "PASSED docs/lecture.md::" in tested
+
+
 def test_two_executions_give_the_same_bytes_and_kernels_agree(book):
     text = (
         PICTURE
@@ -141,11 +203,8 @@ def test_two_executions_give_the_same_bytes_and_kernels_agree(book):
         result = book.build(*options)
         assert result.returncode == 0, result.stdout
         (path,) = (book.root / "build" / "executed").iterdir()
-        return [
-            cell["outputs"]
-            for cell in json.loads(path.read_text())["cells"]
-            if "outputs" in cell
-        ]
+        page = Store(path.parent).load(path.stem)
+        return [cell["outputs"] for cell in code_cells(page)]
 
     forked = outputs()
     assert forked == outputs()
@@ -181,20 +240,32 @@ def test_rst_cells_draw_pictures_and_glue_numbers(book):
     assert '<span class="pasted-text">42</span>' in html
 
 
+EVERY = {"attention", "checks", "embedding", "rooms", "rooms/north", "rooms/south"}
+SOUTH = {"rooms", "rooms/south", "checks"}
+ROOMS = SOUTH | {"rooms/north"}
+
+
 @pytest.fixture
-def package(tmp_path, monkeypatch):
+def sources(tmp_path, monkeypatch):
+    """작은 패키지의 모듈마다 그 파일입니다. ``rooms``는 폴더입니다."""
     folder = tmp_path / "transformer_notes"
-    folder.mkdir()
-    sources = {
-        "__init__": "",
+    (folder / "rooms").mkdir(parents=True)
+    written = {
+        "": "",
         "attention": "from transformer_notes import checks",
         "checks": "",
         "embedding": "",
+        "rooms": "",
+        "rooms/north": "def f():\n    from . import south",
+        "rooms/south": "from ..checks import g",
     }
-    for name, source in sources.items():
-        (folder / f"{name}.py").write_text(source)
-    monkeypatch.setattr(notebooks, "PACKAGE", folder)
-    return folder
+    paths = {}
+    for name, source in written.items():
+        path = folder / name
+        paths[name] = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        paths[name].write_text(source)
+    monkeypatch.setattr(package, "PACKAGE", folder)
+    return paths
 
 
 @pytest.mark.parametrize(
@@ -203,26 +274,42 @@ def package(tmp_path, monkeypatch):
         ("from transformer_notes.attention import f", {"attention", "checks"}),
         ("from transformer_notes import attention", {"attention", "checks"}),
         ("import transformer_notes.embedding as e", {"embedding"}),
-        ("import transformer_notes", {"attention", "checks", "embedding"}),
-        ("from transformer_notes import *", {"attention", "checks", "embedding"}),
-        (
-            "%time from transformer_notes import embedding",
-            {"attention", "checks", "embedding"},
-        ),
+        ("import transformer_notes", EVERY),
+        ("from transformer_notes import *", EVERY),
+        ("from transformer_notes import something", EVERY),
+        ("%time from transformer_notes import embedding", EVERY),
         ("import numpy", set()),
+        (
+            "from transformer_notes.rooms.south import f",
+            {"rooms", "rooms/south", "checks"},
+        ),
+        ("import transformer_notes.rooms.north", ROOMS),
+        ("from transformer_notes.rooms import north", ROOMS),
+        ("from transformer_notes.rooms import f", ROOMS),
+        ("from transformer_notes import rooms", ROOMS),
+        ("def f():\n    from transformer_notes import embedding", {"embedding"}),
     ],
 )
 def test_the_key_changes_exactly_with_the_modules_a_page_imports(
-    package, cell, depends
+    sources, cell, depends
 ):
     def key():
         return cache_key(read_notebook("page.md", CELL.format(cell)))
 
-    for module in ("attention", "checks", "embedding"):
+    for module, path in sources.items():
         before = key()
-        path = package / f"{module}.py"
         path.write_text(path.read_text() + "\n# 고침")
-        assert (key() != before) == (module in depends), module
+        expected = module in depends if module else bool(depends)
+        assert (key() != before) == expected, module
+
+
+def test_an_edit_of_the_command_line_executes_only_its_page():
+    pages = {path.stem: read_notebook(path) for path in PAGES}
+    used = {
+        name: dependencies(cell.source for cell in code_cells(page))
+        for name, page in pages.items()
+    }
+    assert [name for name, found in used.items() if "cli" in found] == ["command_line"]
 
 
 def test_the_key_changes_with_the_stored_results_a_page_reads(tmp_path, monkeypatch):
@@ -263,4 +350,4 @@ def test_the_store_never_shows_half_a_file(tmp_path, monkeypatch):
     store.save("key", notebook)
     assert store.has("key") and len(code_cells(store.load("key"))) == 1
     store.keep_only({"key"})
-    assert [path.name for path in tmp_path.iterdir()] == ["key.ipynb"]
+    assert list(tmp_path.iterdir()) == [store.path("key")]

@@ -121,9 +121,7 @@ class Store:
         return text if digest == _fingerprint(text) else None
 
     def save(self, key, notebook):
-        if not self.folder.is_dir():
-            discard(self.folder)
-            self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         text = nbformat.writes(notebook).encode()
         with tempfile.NamedTemporaryFile(
             dir=self.folder, suffix=".part", delete=False

@@ -27,6 +27,11 @@ def read(path):
     return path.read_text(encoding="utf-8")
 
 
+def shown(path):
+    """패키지 아래의 경로입니다."""
+    return path.relative_to(PACKAGE).as_posix()
+
+
 def folder_of(path):
     """파일이 든 폴더를 점으로 이은 이름입니다."""
     return ".".join(path.relative_to(PACKAGE).parts[:-1])
@@ -45,7 +50,7 @@ def split(target, known):
 
 @functools.cache
 def imports(source, folder=""):
-    """소스가 패키지에서 가져오는 것: (소스가 부르는 이름, 점으로 이은 원래 이름)의 목록.
+    """소스가 패키지에서 가져오는 것의 (소스가 부르는 이름, 점으로 이은 원래 이름).
 
     함수 안에서 가져오는 것도 셉니다. ``folder``는 소스가 든 폴더로, 상대 경로로 가져온
     것을 찾는 데에 씁니다. 읽지 못하는 소스는 `SyntaxError`를 냅니다.

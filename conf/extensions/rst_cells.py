@@ -125,7 +125,7 @@ class CodeCell(SphinxDirective):
 
 
 class GlueText(SphinxRole):
-    """``glue:text``: 셀이 `glue`로 붙여 둔 글이나 수입니다. 두 꼴의 페이지가 함께 씁니다."""
+    """``glue:text``: 셀이 붙여 둔 글이나 수입니다. 두 꼴의 페이지가 함께 씁니다."""
 
     def run(self):
         glued = self.env.temp_data.get("glued")

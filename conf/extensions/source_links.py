@@ -10,10 +10,9 @@
 
 import ast
 import functools
-from pathlib import Path
 
 from docutils import nodes
-from package import PACKAGE, folder_of, imports, modules, read, split
+from package import PACKAGE, folder_of, imports, modules, read, shown, split
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -26,8 +25,8 @@ logger = logging.getLogger(__name__)
 def find_definition(target):
     """``module`` 또는 ``module.name``을 (파일, 첫 줄, 끝 줄)로 바꿉니다.
 
-    다른 모듈에서 가져와 내놓는 이름이면 그 모듈의 정의를 찾습니다. 없으면 `LookupError`를
-    냅니다.
+    다른 모듈에서 가져와 내놓는 이름이면 그 모듈의 정의를 찾습니다. 없으면
+    `LookupError`를 냅니다.
     """
     known = modules()
     module, name = split(target, known)
@@ -45,11 +44,6 @@ def find_definition(target):
         if bound == first:
             return find_definition(f"{original}.{rest}".rstrip("."))
     raise LookupError(f"{shown(path)}에 {name}의 정의가 없습니다: {target}")
-
-
-def shown(path):
-    """패키지 아래의 경로입니다."""
-    return path.relative_to(PACKAGE).as_posix()
 
 
 def source_page(path):
