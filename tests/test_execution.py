@@ -1,5 +1,7 @@
 """레일: 페이지는 저마다의 프로세스에서 실행되고, 잘못은 그 이름으로 드러난다."""
 
+import re
+import textwrap
 from pathlib import Path
 
 import notebooks
@@ -156,6 +158,7 @@ def test_modules_in_folders_work_on_every_page_and_under_pytest(book):
         api_rst=".. automodule:: transformer_notes.rooms.north\n   :members:\n",
         lecture="```{definition} rooms.north.Door\n```\n\n- `Door`: 문입니다.\n\n"
         "{src}`rooms.north`, {src}`rooms.Door.size`, {src}`rooms`\n"
+        + CELL.format("import sys\n'transformer_notes.rooms.north' in sys.modules")
         + CELL.format(importing),
         other=CELL.format("1"),
     )
@@ -167,6 +170,7 @@ def test_modules_in_folders_work_on_every_page_and_under_pytest(book):
     assert 'href="source/rooms/north.html#L-11"' in lecture
     assert 'href="source/rooms/__init__.html#L-1"' in lecture
     assert "transformer_notes/rooms/north.py 4–11번 줄" in lecture
+    assert "<span></span>True" in lecture  # 갈라지기 전에 가져왔습니다
     source = (book.html / "source" / "rooms" / "north.html").read_text("utf-8")
     assert 'id="L-11"' in source and 'href="../../index.html"' in source
     api = (book.html / "api.html").read_text(encoding="utf-8")
@@ -215,29 +219,77 @@ def test_two_executions_give_the_same_bytes_and_kernels_agree(book):
     assert forked == kernel
 
 
-def test_rst_cells_draw_pictures_and_glue_numbers(book):
+LINE = """\
+from myst_nb import glue
+from transformer_notes import plotting
+glue("answer", "42", display=False)
+with plotting.figure(3, 2) as (fig, axes):
+    axes.plot([1, 2])
+fig"""
+BOTH = [  # (코드, MyST의 선택 사항, reStructuredText의 선택 사항)
+    ("print('안녕')\n[1, 2]", "", ""),
+    ("import numpy", "", ""),
+    ("1 / 0", "tags: [raises-exception]", ":tags: raises-exception"),
+    ("print('접은 셀')", "tags: [hide-input]", ":tags: hide-input"),
+    (
+        LINE,
+        "mystnb: {image: {alt: 오르는 선}, figure: {name: fig-line, caption: 설명}}",
+        ":alt: 오르는 선\n:name: fig-line\n:caption: 설명",
+    ),
+]
+
+
+def test_cells_of_both_formats_become_the_same_html(book):
     book.write(
-        page_rst="""
-.. code-cell::
-   :alt: 오르는 선
-   :name: fig-rst
-   :caption: 그림의 설명
-
-   from myst_nb import glue
-   from transformer_notes import plotting
-   glue("answer", "42", display=False)
-   with plotting.figure(3, 2) as (fig, axes):
-       axes.plot([1, 2])
-   fig
-
-답은 :glue:text:`answer` 이고 :numref:`fig-rst` 에 있습니다.
-"""
+        page="".join(
+            f"```{{code-cell}}\n---\n{options}\n---\n{code}\n```\n\n"
+            for code, options, _ in BOTH
+        )
+        + "답은 {glue:text}`answer`이고 {numref}`fig-line`에 있습니다.\n"
+    )
+    assert book.build().returncode == 0
+    myst = cells_html(book)
+    book.path("page").unlink()
+    book.write(
+        page_rst="".join(
+            indent(f".. code-cell::\n{options}".strip() + f"\n\n{code}\n")
+            for code, _, options in BOTH
+        )
+        + "답은 :glue:text:`answer`이고 :numref:`fig-line`에 있습니다.\n"
     )
     result = book.build()
     assert result.returncode == 0, result.stdout
+    assert 'class="pasted-text">42<' in myst
+    assert cells_html(book) == myst
+
+
+def indent(directive):
+    first, _, rest = directive.partition("\n")
+    return f"{first}\n{textwrap.indent(rest, '   ')}\n"
+
+
+def cells_html(book):
     html = (book.html / "page.html").read_text(encoding="utf-8")
-    assert 'alt="오르는 선"' in html and "그림의 설명" in html
-    assert '<span class="pasted-text">42</span>' in html
+    cells = html[html.index('<div class="cell') : html.index("</section>")]
+    return "".join(re.sub(r"_images/\w+", "_images/name", cells).split())
+
+
+@pytest.mark.parametrize(
+    "cell, problem",
+    [
+        (".. code-cell::\n   :tags: hide-me\n\n   1", "모르는 태그입니다: hide-me"),
+        (
+            ".. code-cell::\n\n   from IPython.display import HTML\n   HTML('<b>')",
+            "그릴 줄 모르는 출력입니다",
+        ),
+        ("없는 :glue:text:`nothing` 값", "셀이 붙여 두지 않은 값입니다: nothing"),
+    ],
+)
+def test_what_a_cell_cannot_draw_fails_the_build(book, cell, problem):
+    book.write(page_rst=f"{cell}\n")
+    result = book.build()
+    assert result.returncode != 0
+    assert re.search(f"page.rst:[0-9]+: .*{problem}", result.stdout), result.stdout
 
 
 EVERY = {"attention", "checks", "embedding", "rooms", "rooms/north", "rooms/south"}

@@ -54,7 +54,7 @@ class CodeCell(SphinxDirective):
         cell = self.env.temp_data["cells_left"].pop(0)
         if cell.source != "\n".join(self.content):
             raise self.error(f"셀의 순서가 실행한 것과 다릅니다: {cell.source}")
-        tags = cell.metadata.tags
+        tags = sorted(cell.metadata.get("tags", []))
         if unknown := set(tags) - TAGS:
             raise self.error(f"code-cell이 모르는 태그입니다: {', '.join(unknown)}")
         box = self._box("cell", *(f"tag_{tag}" for tag in tags))
