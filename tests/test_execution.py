@@ -364,13 +364,16 @@ def test_an_edit_of_the_command_line_executes_only_its_page():
     assert [name for name, found in used.items() if "cli" in found] == ["command_line"]
 
 
-def test_the_key_changes_with_the_stored_results_a_page_reads(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["times.json", "map.html"])
+def test_the_key_changes_with_the_stored_results_a_page_reads(
+    tmp_path, monkeypatch, name
+):
     (tmp_path / "docs").mkdir()
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "requirements.txt").touch()
     monkeypatch.setattr(notebooks, "ROOT", tmp_path)
-    results = tmp_path / "docs" / "times.json"
-    reading = read_notebook("page.md", CELL.format("open('docs/times.json')"))
+    results = tmp_path / "docs" / name
+    reading = read_notebook("page.md", CELL.format(f"open('docs/{name}')"))
     other = read_notebook("page.md", CELL.format("1"))
     results.write_text("1")
     before = cache_key(reading), cache_key(other)

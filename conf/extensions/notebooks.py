@@ -80,8 +80,12 @@ def cache_key(notebook):
     parts += [name + _digest(path) for name, path in modules.items()]
     # 셀이 이름을 부르는 저장된 결과도 출력을 정합니다.
     text = "".join(source for source, _ in cells)
-    results = sorted((ROOT / "docs").rglob("*.json"))
-    parts += [_digest(path) for path in results if path.name in text]
+    stored = sorted((ROOT / "docs").rglob("*.*"))
+    parts += [
+        _digest(path)
+        for path in stored
+        if path.suffix in {".json", ".html"} and path.name in text
+    ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
