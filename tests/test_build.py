@@ -178,7 +178,7 @@ def test_a_signal_to_the_build_alone_ends_all_that_it_started(book, moment):
         assert len(still_running(book)) >= 3  # 빌드, Sphinx, 실행기
         building.send_signal(signal.SIGINT)
         building.wait(10)
-    stop = time.monotonic() + 2
+    stop = time.monotonic() + 0.5
     while still_running(book) and time.monotonic() < stop:
         time.sleep(0.05)
     assert still_running(book) == []

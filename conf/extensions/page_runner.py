@@ -372,7 +372,7 @@ def main():
         results = run_kernels(job["pages"], store, timeout)
     # 여기서부터는 멈추라는 신호를 받으면 띄운 페이지와 임시 폴더를 치우고 끝납니다.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    # TensorFlow를 차근차근 내리는 데에 2초가 넘게 걸립니다. 그대로 끝냅니다.
+    # TensorFlow를 차근차근 내리는 데에 1~2초가 걸립니다. 그대로 끝냅니다.
     atexit.register(os._exit, 0)
     # 페이지가 남긴 임시 파일은 실행이 끝나면 함께 사라집니다.
     with tempfile.TemporaryDirectory() as folder:
