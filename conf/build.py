@@ -11,9 +11,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("TRANSFORMER_NOTES_BUILD", ROOT / "build"))
+sys.path.insert(0, str(ROOT / "conf" / "extensions"))
+
+from discarding import discard  # noqa: E402
+
 SITE, OLD, NEW = BUILD / "html", BUILD / "html.old", BUILD / "html.new"
-DOCTREES = BUILD / "doctrees"
-GOOD = DOCTREES / "good"  # 지난 빌드가 끝까지 성공했을 때의 설정 지문
+#: 읽은 페이지와 그 그림. 지난 빌드가 남긴 그대로일 때만 다시 씁니다.
+CACHES = [BUILD / "doctrees", BUILD / "jupyter_execute"]
+GOOD = BUILD / "good"  # 지난 빌드가 끝까지 성공했을 때의 설정과 캐시의 지문
 
 FULL = "디스크가 가득 찼습니다. 자리를 비운 뒤 다시 실행해 주세요."
 
@@ -22,10 +27,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         recover()
-        settings = build()
+        build()
         swap()
-        # 바꾼 뒤에 적습니다. 그 앞에서 죽으면 옛 사이트의 쪽을 다시 쓰지 않습니다.
-        GOOD.write_text(settings)
     except KeyboardInterrupt:
         sys.exit(
             "\n멈추었습니다. 앞서 지은 사이트는 그대로이고, 다시 실행하면 이어집니다."
@@ -42,28 +45,26 @@ def main():
             sys.exit(FULL)
         raise
     finally:
-        shutil.rmtree(NEW, ignore_errors=True)
+        discard(NEW)
     print(f"\n다 지었습니다. 브라우저에서 여세요: {(SITE / 'index.html').as_uri()}")
 
 
 def recover():
     """바꾸다 멈춘 흔적을 되돌립니다. 언제 멈추었어도 옛 사이트는 온전합니다."""
+    for folder in (SITE, OLD, NEW, BUILD / "executed"):
+        if folder.is_file():
+            print(f"폴더가 놓일 자리에 파일이 있어 버립니다: {folder}", flush=True)
+            discard(folder)
     if OLD.exists() and not SITE.exists():
         os.replace(OLD, SITE)
-    shutil.rmtree(OLD, ignore_errors=True)
-    shutil.rmtree(NEW, ignore_errors=True)
+    discard(OLD)
+    discard(NEW)
 
 
 def build():
-    # 실패했거나 설정이 바뀐 뒤에는 모두 다시 읽습니다. 그래야 경고가 다시 납니다.
-    settings = fingerprint()
-    if not GOOD.exists() or GOOD.read_text() != settings:
-        shutil.rmtree(DOCTREES, ignore_errors=True)
-    if GOOD.exists() and SITE.exists():
-        # 바뀌지 않은 쪽은 그대로 씁니다 (kept_pages). 나머지는 언제나 새로 베낍니다.
-        shutil.copytree(SITE, NEW, ignore=shutil.ignore_patterns("_static"))
-    NEW.mkdir(parents=True, exist_ok=True)
-    GOOD.unlink(missing_ok=True)
+    settings = fingerprint(ROOT / "conf")
+    keep_only_good_caches(settings)
+    NEW.mkdir(parents=True)
     sphinx = [
         sys.executable,
         "-m",
@@ -75,25 +76,43 @@ def build():
         "--keep-going",
         "-q",
     ]
-    folders = ["-c", ROOT / "conf", "-d", DOCTREES, ROOT / "docs", NEW]
+    folders = ["-c", ROOT / "conf", "-d", BUILD / "doctrees", ROOT / "docs", NEW]
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     subprocess.run([*sphinx, *sys.argv[1:], *folders], check=True, env=environment)
-    return settings
+    GOOD.write_bytes(settings + fingerprint(*CACHES))
 
 
-def fingerprint():
+def keep_only_good_caches(settings):
+    """캐시가 성공한 빌드가 남긴 그대로가 아니면 버립니다.
+
+    실패한 뒤에도 버리고 모두 다시 읽습니다. 그래야 경고가 다시 납니다.
+    """
+    good = GOOD.read_bytes() if GOOD.is_file() else b""
+    if good != settings + fingerprint(*CACHES) and any(c.exists() for c in CACHES):
+        print(
+            "지난 빌드가 실패했거나 설정이 바뀌었거나 캐시가 다쳤습니다. "
+            "캐시를 버리고 모든 페이지를 다시 읽습니다.",
+            flush=True,
+        )
+        for cache in CACHES:
+            discard(cache)
+    discard(GOOD)
+
+
+def fingerprint(*folders):
     digest = hashlib.sha256()
-    for path in sorted((ROOT / "conf").rglob("*")):
-        if path.is_file() and path.suffix not in {".pyc", ".mo"}:
-            digest.update(str(path).encode() + path.read_bytes())
-    return digest.hexdigest()
+    for folder in folders:
+        for path in [folder, *sorted(folder.rglob("*"))]:
+            if path.is_file() and path.suffix not in {".pyc", ".mo"}:
+                digest.update(str(path).encode() + path.read_bytes())
+    return digest.digest()
 
 
 def swap():
     if SITE.exists():
         os.replace(SITE, OLD)
     os.replace(NEW, SITE)
-    shutil.rmtree(OLD, ignore_errors=True)
+    discard(OLD)
 
 
 if __name__ == "__main__":

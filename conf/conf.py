@@ -44,10 +44,12 @@ extensions = [
     "sphinxcontrib.bibtex",
     # 우리 것 (conf/extensions)
     "code_links",
+    "contents",
     "execution",
-    "kept_pages",
     "korean",
+    "listings",
     "page_checks",
+    "rst_cells",
     "source_links",
 ]
 

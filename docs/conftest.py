@@ -137,7 +137,7 @@ class Snippets:
 
     @pytest.hookimpl
     def pytest_collect_file(self, file_path, parent):
-        if file_path.parent == ROOT / "transformer_notes":
+        if ROOT / "transformer_notes" in file_path.parents:
             return self.collect_docstrings(file_path, parent)
         if file_path == ROOT / "README.rst" or DOCS in file_path.parents:
             return self.collect_page(file_path, parent)

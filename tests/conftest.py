@@ -51,17 +51,17 @@ class Book:
 
     def build(self, *options):
         """``make html``이 하는 일을 합니다. 끝난 프로세스를 돌려줍니다."""
-        return self._run(sys.executable, self.root / "conf" / "build.py", *options)
+        return self.python(self.root / "conf" / "build.py", *options)
 
     def pytest(self, *arguments):
-        return self._run(sys.executable, "-m", "pytest", "-rA", *arguments)
+        return self.python("-m", "pytest", "-rA", *arguments)
 
-    def _run(self, *command):
+    def python(self, *arguments):
         environment = {
             k: v for k, v in os.environ.items() if not k.startswith("PYTEST")
         }
         return subprocess.run(
-            command,
+            [sys.executable, *arguments],
             cwd=self.root,
             env=environment | {"PYTHONPATH": str(self.root)},
             stdout=subprocess.PIPE,
@@ -74,3 +74,9 @@ class Book:
 @pytest.fixture
 def book(tmp_path):
     return Book(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_book(tmp_path_factory):
+    """한 시험 파일이 함께 쓰는 책입니다. 시험은 바꾼 것을 되돌립니다."""
+    return Book(tmp_path_factory.mktemp("book"))

@@ -1,5 +1,6 @@
 """지은 사이트를 진짜 브라우저로 엽니다. 먼저 ``make html``로 지어야 합니다."""
 
+import functools
 import os
 import shutil
 from pathlib import Path
@@ -133,10 +134,14 @@ def test_every_internal_link_arrives(page):
         assert not anchor or _has_anchor(target, unquote(anchor)), link
 
 
-def _has_anchor(path, anchor, seen={}):  # noqa: B006  한 번 읽은 쪽은 기억합니다
-    if path not in seen:
-        seen[path] = path.read_text(encoding="utf-8")
-    return f'id="{anchor}"' in seen[path] or f'name="{anchor}"' in seen[path]
+def _has_anchor(path, anchor):
+    text = _text(path)
+    return f'id="{anchor}"' in text or f'name="{anchor}"' in text
+
+
+@functools.cache
+def _text(path):
+    return path.read_text(encoding="utf-8")
 
 
 def test_the_map_of_the_model_and_its_table_name_the_same_lectures(visit):

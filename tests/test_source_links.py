@@ -2,17 +2,18 @@
 
 import inspect
 
+import package
 import pytest
-from source_links import PACKAGE, find_definition, linkcode_resolve
+from source_links import find_definition, linkcode_resolve
 
-from transformer_notes import attention, embedding, masking
+from transformer_notes import attention, checks, embedding, masking
 
 
 @pytest.mark.parametrize(
     "thing",
     [
         attention.scaled_dot_product_attention,
-        attention._check_mask,
+        checks.attention_mask,
         masking.look_ahead_mask,
         embedding.TokenEmbedding,
         embedding.TokenEmbedding.call,
@@ -24,7 +25,7 @@ def test_lines_are_those_that_python_reports(thing):
     module = thing.__module__.rpartition(".")[2]
     path, start, end = find_definition(f"{module}.{thing.__qualname__}")
     assert (start, end) == (first, first + len(lines) - 1)
-    assert path == PACKAGE / f"{module}.py"
+    assert path == package.PACKAGE / f"{module}.py"
 
 
 def test_a_module_alone_means_the_whole_file():
@@ -36,6 +37,52 @@ def test_a_module_alone_means_the_whole_file():
 def test_a_dangling_target_is_an_error_that_names_it(target):
     with pytest.raises(LookupError, match=target.replace(".", r"\.")):
         find_definition(target)
+
+
+@pytest.fixture
+def rooms(tmp_path, monkeypatch):
+    """폴더가 든 패키지입니다: 북쪽 방의 문을 폴더가 다시 내놓습니다."""
+    folder = tmp_path / "transformer_notes"
+    (folder / "rooms").mkdir(parents=True)
+    sources = {
+        "__init__": "",
+        "rooms/__init__": "from transformer_notes.rooms.north import Door as Gate\n",
+        "rooms/north": "SIZE = 1\n\n\nclass Door:\n    def open(self):\n        pass\n",
+        "rooms/south": "from .north import Door\n",
+    }
+    for name, source in sources.items():
+        (folder / f"{name}.py").write_text(source)
+    monkeypatch.setattr(package, "PACKAGE", folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "target, file, lines",
+    [
+        ("rooms", "rooms/__init__.py", (1, 1)),
+        ("rooms.north", "rooms/north.py", (1, 6)),
+        ("rooms.north.SIZE", "rooms/north.py", (1, 1)),
+        ("rooms.north.Door.open", "rooms/north.py", (5, 6)),
+        ("rooms.Gate", "rooms/north.py", (4, 6)),  # 폴더가 다시 내놓은 이름
+        ("rooms.Gate.open", "rooms/north.py", (5, 6)),
+        ("rooms.south.Door", "rooms/north.py", (4, 6)),
+    ],
+)
+def test_a_definition_is_found_in_a_folder_and_through_what_it_exports(
+    rooms, target, file, lines
+):
+    assert find_definition(target) == (rooms / file, *lines)
+
+
+@pytest.mark.parametrize("target", ["rooms.west", "rooms.north.Window", "west.Door"])
+def test_a_dangling_target_in_a_folder_is_an_error_that_names_it(rooms, target):
+    with pytest.raises(LookupError, match=target.replace(".", r"\.")):
+        find_definition(target)
+
+
+def test_the_api_page_links_to_a_source_page_in_a_folder(rooms):
+    info = {"module": "transformer_notes.rooms.north", "fullname": "Door.open"}
+    assert linkcode_resolve("py", info) == "../source/rooms/north.html#L-5"
 
 
 def test_the_api_page_links_to_the_same_line():

@@ -4,7 +4,6 @@
 버전에서 나오므로 문장을 고쳐도 그대로이고, 셀이나 모듈을 고치면 달라집니다.
 """
 
-import ast
 import functools
 import hashlib
 import json
@@ -14,12 +13,11 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+from discarding import discard
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
+from package import ROOT, dependencies
 from snippets import MYST_EXTENSIONS, find_snippets
-
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "transformer_notes"
 
 
 def read_notebook(path, text=None):
@@ -72,20 +70,22 @@ def cache_key(notebook):
     ]
     if not cells:
         return ""
-    modules = set()
-    for source, _ in cells:
-        modules |= _imported_modules(source)
     parts = [
         json.dumps(cells),
         sys.version,
         _digest(ROOT / "conf" / "requirements.txt"),
+        _digest(Path(__file__).with_name("page_runner.py")),
     ]
-    parts += [_digest(Path(__file__).with_name("page_runner.py"))]
-    parts += [name + _digest(_module_path(name)) for name in sorted(_closure(modules))]
+    modules = dependencies(source for source, _ in cells)
+    parts += [name + _digest(path) for name, path in modules.items()]
     # 셀이 이름을 부르는 저장된 결과도 출력을 정합니다.
     text = "".join(source for source, _ in cells)
-    results = sorted((ROOT / "docs").rglob("*.json"))
-    parts += [_digest(path) for path in results if path.name in text]
+    stored = sorted((ROOT / "docs").rglob("*.*"))
+    parts += [
+        _digest(path)
+        for path in stored
+        if path.suffix in {".json", ".html"} and path.name in text
+    ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -93,80 +93,60 @@ def _digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _module_path(name):
-    return PACKAGE / f"{name}.py"
-
-
-def _closure(modules):
-    """모듈이 가져오는 패키지 안의 모듈까지 모두 모읍니다."""
-    found, waiting = {"__init__"}, set(modules)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting |= _imported_modules(_module_path(name).read_text(encoding="utf-8"))
-    return found
-
-
-def _imported_modules(source):
-    """소스가 가져오는 패키지 모듈의 이름입니다. 읽지 못하면 모두로 봅니다."""
-    every = frozenset(path.stem for path in PACKAGE.glob("*.py")) - {"__init__"}
-    return _imports(source, every)
-
-
-@functools.cache
-def _imports(source, every):
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:  # 매직이나 잘못된 셀
-        return every if PACKAGE.name in source else set()
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            top, *rest = name.split(".")
-            if top == PACKAGE.name:
-                found |= {rest[0]} & every if rest and rest[0] in every else every
-    return found
-
-
 class Store:
-    """열쇠마다 실행된 노트북 파일 하나를 둡니다. 파일은 통째로만 나타납니다."""
+    """열쇠마다 실행된 노트북 파일 하나를 둡니다. 파일은 통째로만 나타납니다.
+
+    첫 줄은 나머지의 지문입니다. 맞지 않으면 다친 파일이므로 없는 것으로 봅니다.
+    """
 
     def __init__(self, folder):
         self.folder = Path(folder)
 
     def path(self, key):
-        return self.folder / f"{key}.ipynb"
+        return self.folder / f"{key}.page"
 
     def has(self, key):
-        return not key or self.path(key).exists()
+        """저장된 출력이 있는가. 읽을 수 없는 것은 알리고 버립니다."""
+        if not key or self._text(key) is not None:
+            return True
+        if self.path(key).exists():
+            print(f"저장된 출력을 읽을 수 없어 버립니다: {self.path(key)}", flush=True)
+            discard(self.path(key))
+        return False
 
     def load(self, key):
-        return _read(self.path(key), self.path(key).stat().st_mtime_ns)
+        return _parse(self._text(key))
+
+    def _text(self, key):
+        try:
+            digest, _, text = self.path(key).read_bytes().partition(b"\n")
+        except OSError:
+            return None
+        return text if digest == _fingerprint(text) else None
 
     def save(self, key, notebook):
         self.folder.mkdir(parents=True, exist_ok=True)
+        text = nbformat.writes(notebook).encode()
         with tempfile.NamedTemporaryFile(
-            "w", dir=self.folder, suffix=".part", delete=False, encoding="utf-8"
+            dir=self.folder, suffix=".part", delete=False
         ) as file:
-            file.write(nbformat.writes(notebook))
+            file.write(_fingerprint(text) + b"\n" + text)
         os.replace(file.name, self.path(key))
 
     def keep_only(self, keys):
+        kept = {self.path(key) for key in keys}
         for path in self.folder.glob("*"):
-            if path.stem not in keys:
-                path.unlink()
+            if path not in kept:
+                discard(path)
+
+
+def _fingerprint(text):
+    return hashlib.sha256(text).hexdigest().encode()
 
 
 @functools.cache
-def _read(path, _changed):
-    return nbformat.read(path, as_version=4)
+def _parse(text):
+    return nbformat.reads(text.decode(), as_version=4)
 
 
 def fill_outputs(notebook, store):

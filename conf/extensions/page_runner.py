@@ -8,7 +8,9 @@ TensorFlow를 가져오는 데 몇 초가 듭니다. 그 값을 페이지마다 
 표준 입력으로 할 일을 받고, 표준 출력에 페이지마다 결과를 한 줄로 적습니다(JSON).
 """
 
+import atexit
 import collections
+import ctypes
 import io
 import json
 import multiprocessing
@@ -28,7 +30,8 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_output
-from notebooks import PACKAGE, ROOT, Store, code_cells, read_notebook
+from notebooks import Store, code_cells, read_notebook
+from package import PACKAGE, ROOT, modules
 from traitlets import Type
 
 HAS_FORK = sys.platform == "linux"
@@ -183,8 +186,9 @@ def warm_up():
     import myst_nb  # noqa: F401
     import tensorflow  # noqa: F401
 
-    for module in sorted(PACKAGE.glob("*.py")):
-        importlib.import_module(f"{PACKAGE.name}.{module.stem}")
+    for name in modules():
+        if not name.endswith("__main__"):  # 가져오면 명령이 실행됩니다
+            importlib.import_module(f"{PACKAGE.name}.{name}".rstrip("."))
     threads = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
     started = [name.strip() for name in threads if name.startswith("tf_")]
     if started:
@@ -194,9 +198,19 @@ def warm_up():
         )
 
 
-def _child(page, store, connection):
+def end_with_parent(parent, how):
+    """띄운 프로세스가 어떻게 끝나든 이 프로세스에 신호를 보내게 합니다(리눅스)."""
+    if HAS_FORK:
+        set_parent_death_signal = 1  # prctl(2)의 PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(set_parent_death_signal, how)
+        if os.getppid() != parent:  # 그 사이에 끝났습니다
+            os._exit(1)
+
+
+def _child(page, store, connection, runner):
     os.setsid()  # 시간이 넘으면 이 페이지가 띄운 것까지 함께 끝냅니다
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_with_parent(runner, signal.SIGKILL)
     os.chdir(ROOT)
     try:
         notebook = run_cells(
@@ -230,7 +244,8 @@ def run_forked(pages, store, timeout, workers):
             while waiting and len(running) < workers:
                 page = waiting.popleft()
                 ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_child, args=(page, store, theirs))
+                work = (page, store, theirs, os.getpid())
+                process = context.Process(target=_child, args=work)
                 process.start()
                 theirs.close()
                 running[ours] = [page, process, time.monotonic(), 1]
@@ -345,9 +360,8 @@ def _tidy(cell):
 
 
 def main():
-    # 멈추라는 신호를 예외로 바꾸어, 띄운 페이지와 임시 폴더를 치우고 끝납니다.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     job = json.load(sys.stdin)
+    end_with_parent(job["parent"], signal.SIGTERM)
     report = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     store, timeout = Store(job["store"]), job["timeout"]
@@ -356,6 +370,10 @@ def main():
         results = run_forked(job["pages"], store, timeout, job["workers"])
     else:
         results = run_kernels(job["pages"], store, timeout)
+    # 여기서부터는 멈추라는 신호를 받으면 띄운 페이지와 임시 폴더를 치우고 끝납니다.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # TensorFlow를 차근차근 내리는 데에 1~2초가 걸립니다. 그대로 끝냅니다.
+    atexit.register(os._exit, 0)
     # 페이지가 남긴 임시 파일은 실행이 끝나면 함께 사라집니다.
     with tempfile.TemporaryDirectory() as folder:
         tempfile.tempdir = folder

@@ -1,6 +1,7 @@
 """글에서 소스로 가는 길.
 
 - 역할 ``src``: ``attention.scaled_dot_product_attention``처럼 적으면 그 정의로 갑니다.
+  모듈이 폴더에 있으면 폴더부터 적습니다(``corpora.dates.make_pairs``).
 - 지시자 ``definition``: 정의를 실제 줄 번호와 함께 보이고 같은 줄로 가는 링크를 답니다.
 - 사이트 안의 소스 보기: 모듈마다 한 쪽, 줄마다 닻(anchor).
 
@@ -9,9 +10,9 @@
 
 import ast
 import functools
-from pathlib import Path
 
 from docutils import nodes
+from package import PACKAGE, folder_of, imports, modules, read, shown, split
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -19,29 +20,38 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 logger = logging.getLogger(__name__)
-PACKAGE = Path(__file__).resolve().parents[2] / "transformer_notes"
 
 
 def find_definition(target):
     """``module`` 또는 ``module.name``을 (파일, 첫 줄, 끝 줄)로 바꿉니다.
 
-    없으면 `LookupError`를 냅니다.
+    다른 모듈에서 가져와 내놓는 이름이면 그 모듈의 정의를 찾습니다. 없으면
+    `LookupError`를 냅니다.
     """
-    module, _, name = target.partition(".")
-    path = PACKAGE / f"{module}.py"
-    if not path.is_file():
-        raise LookupError(f"transformer_notes에 모듈 {module}이 없습니다: {target}")
-    first, last = 1, len(path.read_text(encoding="utf-8").splitlines())
-    if name:
-        lines = _definitions(path, path.stat().st_mtime_ns)
-        if name not in lines:
-            raise LookupError(f"{path.name}에 {name}의 정의가 없습니다: {target}")
-        first, last = lines[name]
-    return path, first, last
+    known = modules()
+    module, name = split(target, known)
+    if not module:
+        raise LookupError(f"transformer_notes에 모듈 {name}이 없습니다: {target}")
+    path = known[module]
+    source = read(path)
+    if not name:
+        return path, 1, len(source.splitlines())
+    defined = _definitions(source)
+    if name in defined:
+        return path, *defined[name]
+    first, _, rest = name.partition(".")
+    for bound, original in imports(source, folder_of(path)):
+        if bound == first:
+            return find_definition(f"{original}.{rest}".rstrip("."))
+    raise LookupError(f"{shown(path)}에 {name}의 정의가 없습니다: {target}")
+
+
+def source_page(path):
+    return f"source/{shown(path.with_suffix(''))}"
 
 
 @functools.cache
-def _definitions(path, _changed):
+def _definitions(source):
     found = {}
 
     def visit(body, prefix):
@@ -58,7 +68,7 @@ def _definitions(path, _changed):
                     if isinstance(target, ast.Name):
                         found[prefix + target.id] = node.lineno, node.end_lineno
 
-    visit(ast.parse(path.read_text(encoding="utf-8")).body, "")
+    visit(ast.parse(source).body, "")
     return found
 
 
@@ -71,13 +81,13 @@ def _links(config, path, first, last, text_nodes):
     inside = source_reference(
         "", "", *text_nodes, internal=True, classes=["source-link"]
     )
-    inside["source_page"] = f"source/{path.stem}"
+    inside["source_page"] = source_page(path)
     inside["source_anchor"] = f"L-{first}"
     made = [inside]
     if url := config.repository_url:
         address = (
             f"{url.rstrip('/')}/blob/{config.repository_branch}"
-            f"/{PACKAGE.name}/{path.name}#L{first}-L{last}"
+            f"/{PACKAGE.name}/{shown(path)}#L{first}-L{last}"
         )
         made += [nodes.Text(" "), nodes.reference("", "저장소", refuri=address)]
     return made
@@ -91,7 +101,7 @@ class SourceRole(SphinxRole):
             logger.warning(str(error), location=self.get_location())
             return [nodes.literal("", self.text)], []
         self.env.note_dependency(str(path))
-        name = self.text.partition(".")[2] or path.name
+        name = split(self.text, modules())[1] or shown(path)
         return _links(self.config, path, first, last, [nodes.literal("", name)]), []
 
 
@@ -106,11 +116,11 @@ class Definition(SphinxDirective):
             logger.warning(str(error), location=self.get_location())
             return []
         self.env.note_dependency(str(path))
-        where = f"{PACKAGE.name}/{path.name} {first}–{last}번 줄"
+        where = f"{PACKAGE.name}/{shown(path)} {first}–{last}번 줄"
         caption = nodes.paragraph("", "", classes=["source-caption"])
         caption += _links(self.config, path, first, last, [nodes.Text(where)])
         box = nodes.container("", caption, classes=["definition"])
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read(path).splitlines()
         for start, stop, folded in _segments(path, first, last):
             block = nodes.literal_block("", "\n".join(lines[start - 1 : stop]))
             block["language"] = _language("\n".join(lines[start - 1 : stop]))
@@ -141,7 +151,7 @@ def _language(source):
 def _segments(path, first, last):
     """정의를 (첫 줄, 끝 줄, 접을지)로 나눕니다. 세 줄이 넘는 독스트링은 접습니다."""
     docstrings = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(read(path))):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
             text = node.body[0]
             if first <= text.lineno and text.end_lineno <= last:
@@ -166,20 +176,13 @@ def resolve_links(app, doctree, docname):
 
 def source_pages(app):
     """모듈마다 줄 번호가 닻인 소스 쪽을 만듭니다."""
-    modules, folder = sorted(PACKAGE.glob("*.py")), Path(app.outdir) / "source"
-    for page in folder.glob("*.html"):
-        if page.stem not in {path.stem for path in modules}:
-            page.unlink()  # 없어진 모듈입니다
-    for path in modules:
-        kept = folder / f"{path.stem}.html"
-        if kept.exists() and kept.stat().st_mtime > path.stat().st_mtime:
-            continue  # 지난번에 지은 쪽이 그대로입니다 (kept_pages)
-        formatter = HtmlFormatter(
-            linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight"
-        )
-        code = highlight(path.read_text(encoding="utf-8"), PythonLexer(), formatter)
-        title = f"{PACKAGE.name}/{path.name}"
-        yield f"source/{path.stem}", {"title": title, "code": code}, "source.html"
+    formatter = HtmlFormatter(
+        linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight"
+    )
+    for path in modules().values():
+        code = highlight(read(path), PythonLexer(), formatter)
+        title = f"{PACKAGE.name}/{shown(path)}"
+        yield source_page(path), {"title": title, "code": code}, "source.html"
 
 
 def visit_source_reference(translator, node):
@@ -192,12 +195,12 @@ def depart_source_reference(translator, node):
 
 def linkcode_resolve(domain, info):
     """API 쪽의 [소스] 링크입니다. 그 쪽은 ``reference/`` 아래에 있습니다."""
-    module = info["module"].rpartition(".")[2]
+    _, _, module = info["module"].partition(".")
     try:
         path, first, _ = find_definition(f"{module}.{info['fullname']}")
     except LookupError:
         return None
-    return f"../source/{path.stem}.html#L-{first}"
+    return f"../{source_page(path)}.html#L-{first}"
 
 
 def setup(app):

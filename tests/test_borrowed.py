@@ -1,0 +1,178 @@
+"""다른 패키지가 공개하지 않은 이름은 모두 이 표에 있고, 저마다 지키는 시험이 있다."""
+
+import ast
+import importlib
+import re
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = [*sorted((ROOT / "conf").rglob("*.py")), ROOT / "docs" / "conftest.py"]
+OURS = {path.stem for path in SOURCES} | {"transformer_notes"}
+
+#: 패키지와 고정한 버전, 빌린 이름, 그 이름의 뜻이 바뀌면 실패하는 시험입니다.
+BORROWED = [
+    (
+        "ipython==9.18.1",
+        """
+        IPython.core.displayhook.DisplayHook
+        IPython.core.displaypub.DisplayPublisher
+        IPython.core.interactiveshell.InteractiveShell
+        IPython.core.interactiveshell.InteractiveShell._showtraceback
+        """,
+        "test_execution.py::test_two_executions_give_the_same_bytes_and_kernels_agree",
+    ),
+    (
+        "matplotlib-inline==0.2.2",
+        """
+        matplotlib_inline.backend_inline
+        matplotlib_inline.backend_inline.configure_inline_support
+        matplotlib_inline.config.InlineBackend
+        """,
+        "test_execution.py::test_two_executions_give_the_same_bytes_and_kernels_agree",
+    ),
+    (
+        "myst-nb==1.4.0",
+        "myst_nb.core.read.read_myst_markdown_notebook",
+        "test_execution.py::test_the_key_ignores_prose_and_sees_cells_and_tags",
+    ),
+    (
+        "myst-parser==5.2.0",
+        """
+        myst_parser.config.main.MdParserConfig
+        myst_parser.parsers.directives.parse_directive_text
+        myst_parser.parsers.mdit.create_md_parser
+        """,
+        "test_snippets.py::test_every_executed_form_is_found_with_its_line_in_myst",
+    ),
+    (
+        "sphinx==9.0.4",
+        "sphinx.search.SearchLanguage sphinx.search.languages",
+        "test_site.py::test_search_finds_korean_words_with_and_without_particles",
+    ),
+    (
+        "sphinx-codeautolink==0.19.0",
+        """
+        sphinx_codeautolink.extension
+        sphinx_codeautolink.extension.DataCache
+        sphinx_codeautolink.extension.block.parse_names
+        sphinx_codeautolink.extension.block.construct_name_pattern
+        sphinx_codeautolink.extension.link_html
+        sphinx_codeautolink.parse.ImportTrackerVisitor
+        app.env.sphinx_codeautolink_transforms
+        """,
+        "test_build.py::test_a_build_with_nothing_changed_gives_the_same_bytes",
+    ),
+    (
+        "tensorflow==2.21.0",
+        "tensorflow.python.framework.config.disable_op_determinism",
+        "test_snippets.py::test_pytest_runs_each_block_and_leaves_no_trace_between_pages",
+    ),
+]
+#: 아래 모듈은 그 패키지의 문서가 쓰라고 적어 둔 곳입니다.
+PUBLIC = r"""
+    (docutils|sybil)\..* | markdown_it\.renderer | nbclient\.exceptions | nbformat\.v4
+    | pygments\.(formatters|lexers) | sphinx\.util(\.docutils)?
+"""
+
+
+def hidden(module):
+    """바깥 패키지의, 문서에 없는 모듈인가."""
+    top = module.partition(".")[0]
+    if top in OURS | sys.stdlib_module_names or "." not in module:
+        return False
+    return not re.fullmatch(PUBLIC, module, re.VERBOSE)
+
+
+def borrowed_in(source):
+    """소스가 쓰는, 바깥 패키지가 공개하지 않은 이름들입니다."""
+    tree, imported, modules, names = ast.parse(source), set(), {}, {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if hidden(alias.name):
+                    imported.add(alias.name)
+                    modules[alias.asname or alias.name] = alias.name
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                names[alias.asname or alias.name] = node.module, alias.name
+                if hidden(node.module) or alias.name.startswith("_"):
+                    imported.add(f"{node.module}.{alias.name}")
+    used = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            chain = ast.unparse(node)
+            for alias, module in modules.items():
+                if chain.startswith(f"{alias}."):
+                    used.add(module + chain.removeprefix(alias))
+            top = chain.partition(".")[0]
+            private = re.match("_[^_]|sphinx_codeautolink_", node.attr)
+            if private and top not in {"self", *sys.stdlib_module_names}:
+                used.add(chain)
+        elif isinstance(node, ast.ClassDef):  # 부모의 밑줄 메서드를 바꾸는 것
+            for base in (names[b.id] for b in node.bases if ast.unparse(b) in names):
+                if base[0].partition(".")[0] not in OURS:
+                    parent = getattr(importlib.import_module(base[0]), base[1])
+                    methods = [getattr(item, "name", "") for item in node.body]
+                    used |= {
+                        ".".join([*base, method])
+                        for method in methods
+                        if re.match("_[^_]", method) and hasattr(parent, method)
+                    }
+    chains = {name for name in used if not any(n.startswith(name + ".") for n in used)}
+    return imported | chains
+
+
+def test_every_borrowed_name_is_in_the_table_and_nothing_else():
+    found = set().union(*(borrowed_in(p.read_text("utf-8")) for p in SOURCES))
+    assert found == {name for _, names, _ in BORROWED for name in names.split()}
+
+
+@pytest.mark.parametrize(
+    "source, name",
+    [
+        ("from myst_nb.core.render import x", "myst_nb.core.render.x"),
+        ("def f():\n    import IPython.core.magic", "IPython.core.magic"),
+        (
+            "import IPython.core.magic as m\nm.Magics.x = 1",
+            "IPython.core.magic.Magics.x",
+        ),
+        ("from sphinx import _cli", "sphinx._cli"),
+        ("app.env._toctree", "app.env._toctree"),
+        (
+            "from sphinx.util.docutils import SphinxRole\n"
+            "class Role(SphinxRole):\n    def _mine(self): pass\n",
+            "",
+        ),
+        ("from sphinx.util import logging\nlogging.getLogger", ""),
+        ("import os\nos._exit(0)\nself._own", ""),
+    ],
+)
+def test_a_planted_name_is_found_and_public_names_are_left_alone(source, name):
+    assert borrowed_in(source) >= {name} if name else borrowed_in(source) == set()
+
+
+@pytest.mark.parametrize("pinned, names, test", BORROWED, ids=[b[0] for b in BORROWED])
+def test_borrowed_names_exist_at_the_pinned_version_and_are_guarded(
+    pinned, names, test
+):
+    package, _, number = pinned.partition("==")
+    assert version(package) == number, "버전이 바뀌었습니다. 빌린 이름을 다시 보세요."
+    lock = (ROOT / "conf" / "requirements.txt").read_text()
+    assert f"\n{pinned} " in lock
+    file, _, function = test.partition("::")
+    assert f"def {function}(" in (ROOT / "tests" / file).read_text("utf-8")
+    for name in names.split():
+        if not name.startswith("app."):
+            assert resolve(name) is not None
+
+
+def resolve(name):
+    module, _, attribute = name.rpartition(".")
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return getattr(resolve(module), attribute)
