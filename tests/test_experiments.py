@@ -124,7 +124,7 @@ def measure(what, seed):
 
 
 def probe():
-    return {what: model.score(what, 1.0) for what in "ab"}
+    return {what: model.score(what, 1.0) for what in "ab"} | {"words": model.WORDS}
 
 
 EXPERIMENT = Experiment(__file__, SETTINGS, PLAN, measure, probe)
@@ -134,6 +134,8 @@ if __name__ == "__main__":
 '''
 MODEL = '''
 """이 모듈은 곱합니다."""
+
+WORDS = ["나는", "어제"]
 
 
 def score(what, value):
@@ -232,21 +234,20 @@ def test_refactoring_does_not_make_results_stale(toy):
 
 
 @pytest.mark.parametrize(
-    "old, new, remade",
+    "old, new, remade, scores",
     [
-        ('"a": 10, "b": 100', '"a": 11, "b": 101', "a1 b1 a2 b2 "),
-        ('"b": 100', '"b": 101', "b1 b2 "),
+        ('"a": 10, "b": 100', '"a": 11, "b": 101', "a1 b1 a2 b2 ", [11, 101, 22, 202]),
+        ('"b": 100', '"b": 101', "b1 b2 ", [10, 101, 20, 202]),
+        ('"어제"', '"오늘"', "a1 b1 a2 b2 ", [10, 100, 20, 200]),
     ],
 )
-def test_a_changed_constant_of_the_package_is_found(toy, old, new, remade):
+def test_a_changed_constant_of_the_package_is_found(toy, old, new, remade, scores):
     """모듈은 패키지 안의 폴더에 있고, 달라진 갈래만 다시 잽니다."""
     toy.run()
     toy.edit(toy.model, old, new)
     assert toy.run() == remade
     assert "계산이 달라졌습니다" in toy.said
-    for run in toy.stored.runs:
-        scale = {"a": 11 if "11" in new else 10, "b": 101}[run["what"]]
-        assert run["score"] == scale * run["seed"]
+    assert [run["score"] for run in toy.stored.runs] == scores
 
 
 def test_a_changed_setting_is_found(toy):
@@ -302,13 +303,11 @@ WORKERS = """
         heavy = bytearray(300 * 2**20)  # 부모의 메모리
         worker = measuring.Worker(prepare, 2**20)
         print(worker.ready, worker.ask(4), worker.end() < 200)
-        worker = measuring.Worker(prepare, 2**20)
-        try:
-            worker.ask(0)
-        except EOFError:
-            print("죽은 것을 알았습니다")
-        finally:
-            worker.kill()
+        for size, request in [(2**20, 0), (-1, 1)]:  # 답하다가, 준비하다가 죽습니다
+            try:
+                measuring.Worker(prepare, size).ask(request)
+            except EOFError:
+                print("죽은 것을 알았습니다")
 """
 
 
@@ -323,4 +322,5 @@ def test_a_worker_answers_and_its_memory_is_its_own_and_its_death_is_noticed(tmp
         timeout=120,
     )
     said = done.stdout.splitlines()
-    assert said == ["{'pages': 256} 262144 True", "죽은 것을 알았습니다"], done.stderr
+    died = ["죽은 것을 알았습니다"] * 2
+    assert said == ["{'pages': 256} 262144 True", *died], done.stderr
