@@ -72,7 +72,7 @@ def test_a_value_that_is_not_there_is_not_left_out(name, labels):
 
 
 def test_a_summary_tells_mean_range_and_count():
-    assert STORED.summary("right", units=32, what="LSTM") == (0.25, 0.1, 0.4, 2)
+    assert STORED.summary("right", units=32, what="LSTM") == Summary(0.25, 0.1, 0.4, 2)
     assert f"{Summary(0.25, 0.1, 0.4, 2):.0%}" == "25% (10%–40%, 씨앗 2)"
     assert f"{Summary(1500.0, 1000.0, 2000.0, 5):,.0f}" == "1,500 (1,000–2,000, 씨앗 5)"
 
@@ -82,7 +82,7 @@ def test_the_mean_of_equal_values_is_that_value():
     equal = [{"what": "LSTM", "units": 32, "right": 0.1} for _ in range(3)]
     stored = Results(**FIELDS | {"runs": equal})
     assert np.mean([0.1] * 3) != 0.1
-    assert stored.summary("right") == (0.1, 0.1, 0.1, 3)
+    assert stored.summary("right") == Summary(0.1, 0.1, 0.1, 3)
     with plotting.figure(3, 3) as (_, axes):
         stored.draw(axes, "right", "units")
 

@@ -7,12 +7,12 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
 
-class Summary(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Summary:
     """실행마다의 값을 줄인 것: 평균, 가장 작은 값, 가장 큰 값, 실행의 수.
 
     글로 적을 때의 꼴은 수 하나를 적을 때와 같고, 세 수에 똑같이 쓰입니다.
@@ -28,8 +28,8 @@ class Summary(NamedTuple):
     count: int
 
     def __format__(self, spec):
-        mean, least, most = (format(value, spec) for value in self[:3])
-        return f"{mean} ({least}–{most}, 씨앗 {self.count})"
+        least, most = format(self.least, spec), format(self.most, spec)
+        return f"{format(self.mean, spec)} ({least}–{most}, 씨앗 {self.count})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,12 +69,12 @@ class Results:
     """
 
     command: str
-    machine: dict[str, Any]
-    versions: dict[str, str]
-    settings: dict[str, Any]
+    machine: dict
+    versions: dict
+    settings: dict
     digest: str
-    probe: dict[str, Any]
-    runs: list[dict[str, Any]]
+    probe: dict
+    runs: list
 
     @classmethod
     def load(cls, path):
@@ -174,15 +174,10 @@ class Results:
         """
         places = list(dict.fromkeys(self.values(along, **labels).tolist()))
         rows = [self.summary(name, **labels | {along: place}) for place in places]
-        mean, least, most, _ = np.transpose(rows)
-        axes.errorbar(
-            places,
-            mean,
-            [mean - least, most - mean],
-            marker="o",
-            capsize=3,
-            label=label,
-        )
+        means = [row.mean for row in rows]
+        below = [row.mean - row.least for row in rows]
+        above = [row.most - row.mean for row in rows]
+        axes.errorbar(places, means, [below, above], marker="o", capsize=3, label=label)
 
     def _matching(self, labels):
         return [run for run in self.runs if labels.items() <= run.items()]
