@@ -1,7 +1,7 @@
 PYTHON ?= python3
 RUN = .venv/bin/python
 
-.PHONY: help html serve test bench clean environment
+.PHONY: help html serve test experiments bench clean environment
 
 help:  ## 할 수 있는 일의 목록
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -15,8 +15,11 @@ serve: environment  ## 사이트를 열어 두고, 고칠 때마다 다시 짓�
 test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니다
 	@$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder docs tests
 
-bench: environment  ## 빌드, 학습, 디코딩, 날짜를 재고 쪽이 읽는 결과를 다시 적습니다
-	@set -e; for file in tests/benchmark_*.py; do echo "$$file"; $(RUN) $$file; done
+experiments: environment  ## 쪽이 읽는 결과 가운데 없거나 낡은 것을 다시 만듭니다
+	@set -e; for file in $$(grep -l '^EXPERIMENT = ' tests/experiments/*.py); do $(RUN) $$file; done
+
+bench: environment  ## 이 기계에서 사이트를 짓고 시험하는 시간을 잽니다
+	@$(RUN) tests/experiments/site_build.py
 
 clean:  ## 지은 것과 환경을 지웁니다
 	rm -rf build .venv *.egg-info

@@ -10,7 +10,6 @@ import unicodedata
 from collections import Counter
 from pathlib import Path
 
-import benchmark_dates
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +19,6 @@ from transformer_notes.corpora import DATE_FORMS, FIRST_YEAR, LAST_YEAR
 from transformer_notes.corpora.date_expressions import sino_korean
 
 ROOT = Path(__file__).resolve().parents[1]
-STALE = "결과가 낡았습니다. python tests/benchmark_dates.py를 실행해 주세요."
 
 every_day = st.dates(datetime.date(1950, 1, 1), datetime.date(2049, 12, 31))
 every_form = st.sampled_from(DATE_FORMS)
@@ -328,28 +326,3 @@ def test_wrong_arguments_are_refused_with_words(call, error, message):
     with pytest.raises(error, match=message) as caught:
         call()
     assert "받은 것" in str(caught.value)
-
-
-# --- 저장해 둔 결과는 지금의 계산에서 나왔습니다 -------------------------------------
-
-
-def test_the_stored_results_come_from_this_corpus_and_these_settings():
-    stored = benchmark_dates.load()
-    assert stored["recipe"] == benchmark_dates.RECIPE, STALE
-    assert stored["corpus"] == benchmark_dates.corpus_digest(), STALE
-
-
-@pytest.mark.parametrize("name", benchmark_dates.VARIANTS)
-def test_the_stored_results_come_from_this_model(name):
-    """글이 아니라 계산을 견줍니다. 처음 세 손실이 같으면 같은 모델입니다."""
-    stored = benchmark_dates.load()["variants"].get(name)
-    assert stored and stored["runs"], STALE
-    losses = benchmark_dates.first_losses(name)
-    assert benchmark_dates.same(losses, stored["first_losses"]), STALE
-
-
-def test_a_changed_computation_makes_the_results_stale(monkeypatch):
-    losses = benchmark_dates.first_losses("base")
-    assert not benchmark_dates.same(losses, benchmark_dates.first_losses("unscaled"))
-    monkeypatch.setitem(benchmark_dates.RECIPE, "d_ff", 128)
-    assert not benchmark_dates.same(losses, benchmark_dates.first_losses("base"))

@@ -47,7 +47,7 @@ class TransformerConfig:
     attention_bias: bool = False
     #: True이면 pre-norm. 논문은 post-norm입니다.
     norm_first: bool = False
-    #: 위치 인코딩의 이름: "sinusoidal", "learned" (표 3의 E), 또는 `SCHEMES`에 넣은 것.
+    #: "sinusoidal"이나 "learned" (표 3의 E), 또는 `SCHEMES`에 더한 위치 인코딩의 이름.
     positions: str = "sinusoidal"
     #: 학습되는 위치 표의 행 수. 사인파에는 한도가 없습니다.
     max_length: int = 512

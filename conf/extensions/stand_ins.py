@@ -16,12 +16,21 @@ class StandIn:
 
 
 class _Anything:
-    """어떤 속성을 물어도 자신을, 장식자로 부르면 장식하려던 것을 돌려줍니다."""
+    """어떤 속성도 있고, 장식자로 부르면 장식하려던 것을 돌려줍니다.
+
+    API 쪽의 타입에는 진짜 이름이 적힙니다.
+    """
+
+    def __init__(self, name):
+        self._name = name
+
+    def __repr__(self):
+        return self._name
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return self
+        return _Anything(f"{self._name}.{name}")
 
     def __call__(self, *args, **kwargs):
         decorates = len(args) == 1 and not kwargs
@@ -33,16 +42,13 @@ class _Anything:
         return (StandIn,)
 
 
-ANYTHING = _Anything()
-
-
 class _Module(types.ModuleType):
     __path__ = ()
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        return ANYTHING
+        return _Anything(f"{self.__name__}.{name}")
 
 
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -1,9 +1,8 @@
-"""``python tests/benchmark_decoding.py``: 답을 만드는 시간과 메모리를 방식마다 잽니다.
+"""「디코딩」이 읽는 것: 답을 만드는 시간과 메모리를 방식마다 잽니다.
 
-결과를 ``docs/lectures/decoding_times.json``에 적습니다. 「디코딩」은 그것을 읽을 뿐,
-쪽에서는 아무것도 재지 않습니다. 방식마다 프로세스를 따로 두어 가장 많이 쓴 메모리를
-재고, 바퀴마다 모든 방식을 돌아가며 가장 짧은 시간을 남깁니다. 끼어든 다른 일은 시간을
-늘리기만 하므로 최솟값이 가장 덜 흔들립니다.
+방식마다 프로세스를 따로 두어 가장 많이 쓴 메모리를 재고, 바퀴마다 모든 방식을 돌아가며
+가장 짧은 시간을 남깁니다. 끼어든 다른 일은 시간을 늘리기만 하므로 최솟값이 가장 덜
+흔들립니다.
 
 견주는 것은 다음과 같습니다. 모두 끝까지 씁니다. 무작위 가중치라 ``eos``가 나오지 않고,
 나오면 멈추어 알립니다.
@@ -18,11 +17,9 @@
   토큰을 모두 다시 계산하는 즉시 실행 반복문입니다.
 """
 
-import argparse
 import functools
 import os
 import time
-from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -30,19 +27,30 @@ import keras
 import measuring
 import numpy as np
 import tensorflow as tf
+from experiment import Experiment
 
 from transformer_notes.decoding import beam_search, greedy
 from transformer_notes.masking import padding_mask
 from transformer_notes.positional_encoding import sinusoidal_encoding
 from transformer_notes.transformer import Transformer, TransformerConfig
 
-CONFIG = TransformerConfig(8000, d_model=128, num_heads=8, num_layers=4, d_ff=512)
+MODEL = {"d_model": 128, "num_heads": 8, "num_layers": 4, "d_ff": 512}
+CONFIG = TransformerConfig(8000, **MODEL)
 BOS, EOS, SOURCE_LENGTH = 1, 2, 16
 PATIENCE = 20.0  # 느린 방식은 길이마다 이만큼 쓰면 그만 되풀이합니다(초)
 BATCHES, LENGTHS = [1, 32], [16, 32, 64, 128]
+SETTINGS = {
+    "rounds": 6,
+    "patience": PATIENCE,
+    "model": {"vocab_size": CONFIG.vocab_size, **MODEL},
+    "source_length": SOURCE_LENGTH,
+    "beam_size": 4,
+    "lengths": LENGTHS,
+    "batches": BATCHES,
+}
+PLAN = [{"what": "answers", "batch": batch} for batch in BATCHES]
 WAYS = ["graph cached", "graph recomputed", "graph beam", "xla cached"]
 WAYS += ["xla recomputed", "xla beam", "eager tutorial", "eager torch"]
-RESULT = Path(__file__).resolve().parents[1] / "docs/lectures/decoding_times.json"
 
 
 def recompute(model, length, whole, source_ids):
@@ -178,7 +186,7 @@ def way(name):
     return generate
 
 
-def child(name, batch):
+def prepare(name, batch):
     """자식 프로세스: 받은 길이의 답을 한 번 만들고 걸린 시간을 알립니다."""
     tf.config.threading.set_intra_op_parallelism_threads(measuring.cores())
     generate = way(name)
@@ -193,73 +201,57 @@ def child(name, batch):
             raise RuntimeError(f"{name}: 끝까지 쓰지 않았습니다. {ids.shape}")
         return round(took, 5)
 
-    measuring.answer({"base_mib": measuring.memory()}, respond)
+    return {"base_mib": measuring.memory()}, respond
 
 
-def measure(rounds):
-    """방식마다 배치마다, 길이별로 가장 짧은 시간(초)과 가장 많이 쓴 메모리(MiB)."""
-    seconds, memory = {}, {}
-    for batch in BATCHES:
-        workers = {}
-        try:
-            for name in WAYS:  # 하나씩 만들어야 서로 느려지지 않습니다
-                arguments = "--way", name, "--batch", batch
-                workers[name] = measuring.Worker(__file__, *arguments)
-                seconds.setdefault(name, {})[str(batch)] = {}
-                for length in LENGTHS:  # 첫 번은 그래프를 만들고 컴파일하므로 버립니다
-                    if "eager" not in name or length == LENGTHS[0]:
-                        workers[name].ask(length)
-                print(f"배치 {batch:2} {name:16} 준비", flush=True)
-            for length in LENGTHS:
-                spent = dict.fromkeys(WAYS, 0.0)
-                for _ in range(rounds):
-                    for name, worker in workers.items():
-                        # 즉시 실행은 느립니다. 가장 긴 답만 잽니다.
-                        short = "eager" in name and length != LENGTHS[-1]
-                        if short or spent[name] > PATIENCE:
-                            continue
-                        took = worker.ask(length)
-                        spent[name] += took
-                        row = seconds[name][str(batch)]
-                        row[str(length)] = min(row.get(str(length), took), took)
-            for name, worker in workers.items():
-                facts = worker.ready | {"peak_mib": worker.end()}
-                memory.setdefault(name, {})[str(batch)] = facts
-                print(f"{name:16} {seconds[name][str(batch)]} {facts}", flush=True)
-        finally:
-            for worker in workers.values():
-                worker.kill()
-    return seconds, memory
+def measure(what, batch):
+    """방식마다 길이별로 가장 짧은 시간(초)과, 가장 많이 쓴 메모리(MiB)."""
+    seconds, memory, workers = {name: {} for name in WAYS}, {}, {}
+    try:
+        for name in WAYS:  # 하나씩 만들어야 서로 느려지지 않습니다
+            workers[name] = measuring.Worker(prepare, name, batch)
+            for length in LENGTHS:  # 첫 번은 그래프를 만들고 컴파일하므로 버립니다
+                if "eager" not in name or length == LENGTHS[0]:
+                    workers[name].ask(length)
+            print(f"배치 {batch:2} {name:16} 준비", flush=True)
+        for length in LENGTHS:
+            spent = dict.fromkeys(WAYS, 0.0)
+            for _ in range(SETTINGS["rounds"]):
+                for name, worker in workers.items():
+                    # 즉시 실행은 느립니다. 가장 긴 답만 잽니다.
+                    short = "eager" in name and length != LENGTHS[-1]
+                    if short or spent[name] > PATIENCE:
+                        continue
+                    took = worker.ask(length)
+                    spent[name] += took
+                    row = seconds[name]
+                    row[str(length)] = min(row.get(str(length), took), took)
+        for name, worker in workers.items():
+            memory[name] = worker.ready | {"peak_mib": worker.end()}
+    finally:
+        for worker in workers.values():
+            worker.kill()
+    return {"seconds": seconds, "memory": memory}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
-    parser.add_argument("--batch", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.way:
-        child(options.way, options.batch)
-        return
-    load = [measuring.load_average()]
-    seconds, memory = measure(options.rounds)
-    result = {
-        "command": "python tests/benchmark_decoding.py",
-        "machine": measuring.machine(),
-        "versions": measuring.versions("torch"),
-        "load_average": [*load, measuring.load_average()],
-        "rounds": options.rounds,
-        "patience": PATIENCE,
-        "model": CONFIG.get_config(),
-        "source_length": SOURCE_LENGTH,
-        "beam_size": 4,
-        "lengths": LENGTHS,
-        "batches": BATCHES,
-        "seconds": seconds,
-        "memory": memory,
+def probe():
+    """답 하나를 만드는 그래프가 하는 일."""
+    model = Transformer(CONFIG)
+    model.build()
+    source_ids = tf.TensorSpec((1, SOURCE_LENGTH), tf.int32)
+    ways = {
+        "cached": lambda ids: greedy(model, ids, BOS, EOS),
+        "beam": lambda ids: beam_search(model, ids, BOS, EOS),
+        "recomputed": lambda ids: recompute(model, LENGTHS[0], False, ids),
     }
-    measuring.write(RESULT, result)
+    work = {
+        name: measuring.heavy_operations(function, source_ids)
+        for name, function in ways.items()
+    }
+    return {"answers": work | {"parameters": model.count_params()}}
 
+
+EXPERIMENT = Experiment(__file__, SETTINGS, PLAN, measure, probe, ("torch",))
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()

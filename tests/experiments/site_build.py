@@ -14,7 +14,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FLOOR = """
 import sys
 sys.path[:0] = ["conf/extensions", "."]

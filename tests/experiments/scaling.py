@@ -1,15 +1,13 @@
-"""``python tests/benchmark_training.py``: 학습의 한 걸음을 설계마다 잽니다.
+"""「크게 학습하기」가 읽는 것: 학습의 한 걸음을 설계마다 잽니다.
 
-결과를 ``docs/lectures/scaling_results.json``에 적습니다. 「크게 학습하기」는 그것을
-읽을 뿐, 쪽에서는 아무것도 재지 않습니다. 한 걸음은 순방향, 진짜 토큰의 크로스 엔트로피,
-역방향, Adam입니다. 같은 토큰 번호와 같은 크기의 모델로 잽니다.
+한 걸음은 순방향, 진짜 토큰의 크로스 엔트로피, 역방향, Adam입니다. 같은 토큰 번호와 같은
+크기의 모델로 잽니다. 배치를 묶는 쪽에서 진짜 길이로 쓸, 이 책의 문장 길이도 적습니다.
 
 설계마다 프로세스를 따로 두어 가장 많이 쓴 메모리를 재고, 바퀴마다 돌아가며 한 설계씩
 걷게 합니다. 가장 짧은 시간을 남깁니다. 끼어든 다른 일은 시간을 늘리기만 하므로 최솟값이
 가장 덜 흔들립니다. 바쁜 기계에서는 그 프로세스가 쓴 CPU 시간이 더 믿을 만합니다.
 
 - ``ours``: `Transformer`. 길이를 고정한 그래프와, `train`이 도는 걸음 (``loop``).
-  ``--xla``를 주면 XLA로도 잽니다.
 - ``keras_hub``: `keras_hub.layers`의 인코더와 디코더를 쌓고 임베딩을 공유한 모델.
 - ``tutorial``: TensorFlow 튜토리얼의 설계. 헤드마다 모델만큼 넓고 (``key_dim`` =
   ``d_model``) 임베딩을 공유하지 않습니다.
@@ -17,17 +15,17 @@
 - ``matmul``: float32 행렬 곱. 이 기계에서 낼 수 있는 가장 높은 빠르기로 봅니다.
 """
 
-import argparse
 import os
 import re
-import sys
 import time
-from pathlib import Path
+from functools import partial
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import measuring
 import numpy as np
+from experiment import ROOT, Experiment
 
-RESULT = Path(__file__).resolve().parents[1] / "docs/lectures/scaling_results.json"
 LAYERS, D_MODEL, HEADS, D_FF, VOCABULARY = 4, 128, 8, 512, 8000
 BATCH, LENGTH, DROPOUT = 64, 32, 0.1
 PEAK_SIZE = 2048
@@ -39,7 +37,6 @@ WAYS = [
     ("torch", "eager"),
     ("ours", "loop"),
 ]
-XLA = [("ours", "xla"), ("keras_hub", "xla")]
 
 
 def flops():
@@ -49,6 +46,25 @@ def flops():
     weights = LAYERS * (3 * attention_maps + 2 * feed_forward) + D_MODEL * VOCABULARY
     scores = LAYERS * 3 * 2 * LENGTH * D_MODEL  # 점수와, 값을 섞는 일
     return 3 * 2 * (weights + scores) * BATCH * LENGTH
+
+
+SETTINGS = {
+    "rounds": 8,
+    "steps_a_round": 4,
+    "model": {
+        "num_layers": LAYERS,
+        "d_model": D_MODEL,
+        "num_heads": HEADS,
+        "d_ff": D_FF,
+        "vocab_size": VOCABULARY,
+        "dropout": DROPOUT,
+        "batch": BATCH,
+        "length": LENGTH,
+    },
+    "flops_a_step": flops(),
+    "matmul_flops": 2 * PEAK_SIZE**3,
+}
+PLAN = [{"what": "sentences"}, {"what": "steps"}]
 
 
 def token_ids():
@@ -186,9 +202,19 @@ def tutorial():
 # ---------------------------------------------------------------- 한 걸음
 
 
+def gradients(model, inputs, labels):
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        logits = model(inputs, training=True)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        real = tf.cast(labels != 0, losses.dtype)
+        loss = tf.reduce_sum(losses * real) / tf.reduce_sum(real)
+    return loss, tape.gradient(loss, model.trainable_variables)
+
+
 def keras_step(design, mode):
     """파라미터의 수와, 한 걸음 걷고 손실을 내는 함수입니다."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import keras
     import tensorflow as tf
 
@@ -203,20 +229,14 @@ def keras_step(design, mode):
     optimizer.build(model.trainable_variables)
 
     if mode == "loop":  # `train`이 부르는 함수. 길이가 달라도 그래프는 하나입니다
-        strategy = tf.distribute.get_strategy()
-        update = training._update_step(strategy, model, optimizer, 0.0, pad_id=0)
+        update = training.update_step(model, optimizer, 0.0, pad_id=0)
         batch = (tuple(inputs), labels)
         return model.count_params(), lambda: float(update(batch)[0])
 
-    @tf.function(jit_compile=mode == "xla")
+    @tf.function
     def step(inputs, labels):
-        with tf.GradientTape() as tape:
-            logits = model(inputs, training=True)
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-            real = tf.cast(labels != 0, losses.dtype)
-            loss = tf.reduce_sum(losses * real) / tf.reduce_sum(real)
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply(gradients, model.trainable_variables)
+        loss, found = gradients(model, inputs, labels)
+        optimizer.apply(found, model.trainable_variables)
         return loss
 
     return model.count_params(), lambda: float(step(inputs, labels))
@@ -271,7 +291,6 @@ def torch_step():
 
 
 def matmul_step():
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(measuring.cores())
@@ -280,7 +299,7 @@ def matmul_step():
     return 0, lambda: float(step())
 
 
-def walk(design, mode):
+def prepare(design, mode):
     """자식 프로세스: 받은 수만큼 걷고, 걸음마다의 벽시계와 CPU의 시간을 알립니다."""
     if design == "matmul":
         parameters, step = matmul_step()
@@ -301,23 +320,25 @@ def walk(design, mode):
             times.append((now[0] - wall, now[1] - processor))
         return times
 
-    measuring.answer({"parameters": parameters, "base_mib": base}, respond)
+    return {"parameters": parameters, "base_mib": base}, respond
 
 
 # ---------------------------------------------------------------- 재기
 
 
-def measure(ways, rounds, steps):
+def measure(what):
+    if what == "sentences":
+        return {"lengths": sentence_lengths()}
     workers, facts, times = {}, {}, {}
     try:
-        for way in ways:  # 하나씩 만들어야 서로 느려지지 않습니다
+        for way in WAYS:  # 하나씩 만들어야 서로 느려지지 않습니다
             name = " ".join(way)
-            workers[name] = measuring.Worker(__file__, "--walk", *way)
+            workers[name] = measuring.Worker(prepare, *way)
             times[name] = []
-            print(f"{name:16} 준비", file=sys.stderr)
-        for _ in range(rounds):
+            print(f"{name:16} 준비", flush=True)
+        for _ in range(SETTINGS["rounds"]):
             for name, worker in workers.items():
-                times[name] += worker.ask(steps)
+                times[name] += worker.ask(SETTINGS["steps_a_round"])
         for name, worker in workers.items():
             wall, processor = zip(*times[name])
             facts[name] = worker.ready | {
@@ -329,16 +350,15 @@ def measure(ways, rounds, steps):
     finally:
         for worker in workers.values():
             worker.kill()
-    return facts
+    return {"ways": facts, "ratios": ratios(facts)}
 
 
 def ratios(facts):
     """우리 그래프의 걸음에 견준 시간과, 행렬 곱의 빠르기에 견준 비율입니다."""
-    peak = 2 * PEAK_SIZE**3
     table = {}
     for clock in ("seconds", "cpu_seconds"):
         ours_time = facts["ours graph"][clock]
-        top = peak / facts["matmul graph"][clock]
+        top = SETTINGS["matmul_flops"] / facts["matmul graph"][clock]
         for name, fact in facts.items():
             if name == "matmul graph":
                 continue
@@ -350,61 +370,27 @@ def ratios(facts):
 
 
 def sentence_lengths(count=2000):
-    """이 책의 첫 문장들의 글자 수. 배치를 묶는 쪽에서 진짜 길이로 씁니다."""
+    """이 책의 첫 문장들의 글자 수를 빈칸으로 이은 것."""
     lengths = []
-    for page in sorted(RESULT.parent.glob("*.md")):
+    for page in sorted((ROOT / "docs/lectures").glob("*.md")):
         text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.M | re.S)
         lengths += map(len, re.findall(r"[가-힣][^.\n|]*니다(?=\.)", text))
     return " ".join(map(str, lengths[:count]))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--xla", action="store_true", help="XLA로도 잽니다")
-    parser.add_argument("--only", nargs="*", help="'ours graph'처럼 고른 것만")
-    parser.add_argument("--walk", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.walk:
-        walk(*options.walk)
-        return
-    ways = WAYS + XLA * options.xla
-    ways = [w for w in ways if not options.only or " ".join(w) in options.only]
-    load = [measuring.load_average()]
-    facts = measure(ways, options.rounds, options.steps)
-    for name, fact in facts.items():
-        print(f"{name:16}", fact)
-    if options.only:
-        return
-    result = {
-        "command": "python tests/benchmark_training.py"
-        f" --rounds {options.rounds} --steps {options.steps}" + " --xla" * options.xla,
-        "machine": measuring.machine(),
-        "versions": measuring.versions("keras-hub", "torch"),
-        "load_average": [*load, measuring.load_average()],
-        "rounds": options.rounds,
-        "steps_a_round": options.steps,
-        "model": {
-            "num_layers": LAYERS,
-            "d_model": D_MODEL,
-            "num_heads": HEADS,
-            "d_ff": D_FF,
-            "vocab_size": VOCABULARY,
-            "dropout": DROPOUT,
-            "batch": BATCH,
-            "length": LENGTH,
-        },
-        "flops_a_step": flops(),
-        "matmul_flops": 2 * PEAK_SIZE**3,
-        "ways": facts,
-        "ratios": ratios(facts),
-        "sentence_lengths": sentence_lengths(),
-    }
-    measuring.write(RESULT, result)
-    for name, row in result["ratios"].items():
-        print(f"{name:16}", row)
+def probe():
+    """한 걸음의 그래프가 하는 일. 문장의 길이는 잰 때의 것이므로 낡지 않습니다."""
+    import tensorflow as tf
 
+    model = ours()
+    *inputs, labels = map(tf.constant, token_ids())
+    work = measuring.heavy_operations(partial(gradients, model), inputs, labels)
+    return {"steps": work | {"parameters": model.count_params()}}
+
+
+EXPERIMENT = Experiment(
+    __file__, SETTINGS, PLAN, measure, probe, ("keras-hub", "torch")
+)
 
 if __name__ == "__main__":
-    main()
+    EXPERIMENT.main()
