@@ -29,43 +29,12 @@ class AttentionWeights(NamedTuple):
 
 
 class DecoderPart(ConfiguredLayer):
-    """디코더의 층과 스택이 함께 쓰는 것: 두 입력의 검사와, 미리 알리는 출력의 모양."""
+    """디코더의 층과 스택이 함께 쓰는 것: 두 입력의 검사."""
 
     def check_shapes(self, x_shape, memory_shape):
         checks.vector_shape("x", x_shape, self.config.d_model)
         checks.vector_shape("memory", memory_shape, self.config.d_model)
         checks.same_batch(x=x_shape, memory=memory_shape)
-
-    def compute_output_spec(
-        self,
-        x,
-        memory,
-        attention_mask=None,
-        memory_mask=None,
-        training=None,
-        return_weights=False,
-        position_map=None,
-        cache=None,
-        slot=0,
-    ):
-        self.check_shapes(x.shape, memory.shape)
-        outputs = [keras.KerasTensor(x.shape, self.compute_dtype)]
-        if return_weights:
-            caches = [cache] if isinstance(cache, LayerCache) else cache
-            slots = x.shape[1] if cache is None else caches[0].own.keys.shape[2]
-            weights = AttentionWeights(
-                self.weights_spec(x.shape, slots),
-                self.weights_spec(x.shape, memory.shape[1]),
-            )
-            outputs.append(self.for_each_layer(weights))
-        if cache is not None:
-            # 받은 것을 그대로 내놓으면 함수형 모델이 입력과 출력을 구별하지 못합니다.
-            outputs.append(
-                keras.tree.map_structure(
-                    lambda old: keras.KerasTensor(old.shape, self.compute_dtype), cache
-                )
-            )
-        return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -141,36 +110,21 @@ class DecoderLayer(DecoderPart):
         memory_mask = with_query_axis(memory_mask)
         cache = _layer_cache(cache)
 
+        weighing = {"training": training, "return_weights": True}
+        keeping = {"position_map": position_map, "slot": slot}
+        keeping["cache"] = None if cache is None else cache.own
+
         def attend_to_self(x):
-            return self.self_attention(
-                x,
-                x,
-                x,
-                attention_mask=attention_mask,
-                training=training,
-                return_weights=True,
-                position_map=position_map,
-                cache=None if cache is None else cache.own,
-                slot=slot,
-            )
+            return self.self_attention(x, x, x, attention_mask, **weighing, **keeping)
 
         def attend_to_memory(x):
-            if cache is not None:
-                return self.cross_attention.read(
-                    x, cache.memory, attention_mask=memory_mask, training=training
-                )
-            return self.cross_attention(
-                x,
-                memory,
-                memory,
-                attention_mask=memory_mask,
-                training=training,
-                return_weights=True,
-            )
+            if cache is not None:  # 메모리의 키와 값은 이미 계산했습니다
+                return self.cross_attention.read(x, cache.memory, memory_mask, training)
+            return self.cross_attention(x, memory, memory, memory_mask, **weighing)
 
-        x, seen, *own = self.self_attention_norm(x, attend_to_self, training=training)
-        x, read = self.cross_attention_norm(x, attend_to_memory, training=training)
-        x = self.feed_forward_norm(x, self.feed_forward, training=training)
+        x, seen, *own = self.self_attention_norm(x, attend_to_self, training)
+        x, read = self.cross_attention_norm(x, attend_to_memory, training)
+        x = self.feed_forward_norm(x, self.feed_forward, training)
         extras = [AttentionWeights(seen, read)] if return_weights else []
         extras += [cache._replace(own=new) for new in own]
         return (x, *extras) if extras else x
@@ -250,20 +204,13 @@ class Decoder(DecoderPart):
         cache=None,
         slot=0,
     ):
+        shared = {"attention_mask": attention_mask, "memory_mask": memory_mask}
+        shared |= {"training": training, "return_weights": True}
+        shared |= {"position_map": position_map, "slot": slot}
         weights, new_cache = [], []
         for layer, layer_cache in zip(self.layers, self._one_for_each_layer(cache)):
-            x, layer_weights, *grown = layer(
-                x,
-                memory,
-                attention_mask=attention_mask,
-                memory_mask=memory_mask,
-                training=training,
-                return_weights=True,
-                position_map=position_map,
-                cache=layer_cache,
-                slot=slot,
-            )
-            weights.append(layer_weights)
+            x, seen, *grown = layer(x, memory, cache=layer_cache, **shared)
+            weights.append(seen)
             new_cache += grown
         x = x if self.norm is None else self.norm(x)
         extras = [weights] if return_weights else []

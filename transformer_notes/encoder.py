@@ -61,16 +61,9 @@ class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
     def compute_output_shape(self, x_shape, *_, **__):
         return x_shape
 
-    def weights_spec(self, x_shape, length_k):
-        """미리 알리는 어텐션 가중치의 모양: (batch, num_heads, length, length_k)."""
-        shape = (x_shape[0], self.config.num_heads, x_shape[1], length_k)
-        return keras.KerasTensor(shape, self.compute_dtype)
-
-    def for_each_layer(self, spec):
-        """스택이면 층마다 하나씩, 층이면 그대로입니다."""
-        if not hasattr(self, "layers"):
-            return spec
-        return [keras.tree.map_structure(_copy, spec) for _ in self.layers]
+    def compute_output_spec(self, *args, **kwargs):
+        # 출력이 하나일 때도 여럿일 때도 있으므로, call을 그려 보고 그 꼴을 알립니다.
+        return keras.Operation.compute_output_spec(self, *args, **kwargs)
 
     def get_config(self):
         config = keras.saving.serialize_keras_object(self.config)
@@ -82,25 +75,8 @@ class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
         return super().from_config({**config, "config": inner})
 
 
-class EncoderPart(ConfiguredLayer):
-    """인코더의 층과 스택이 함께 쓰는 것: 미리 알리는 출력의 모양."""
-
-    def compute_output_spec(
-        self,
-        x,
-        attention_mask=None,
-        training=None,
-        return_weights=False,
-        position_map=None,
-    ):
-        output = keras.KerasTensor(x.shape, self.compute_dtype)
-        if not return_weights:
-            return output
-        return output, self.for_each_layer(self.weights_spec(x.shape, x.shape[1]))
-
-
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class EncoderLayer(EncoderPart):
+class EncoderLayer(ConfiguredLayer):
     r"""인코더 층 하나: 셀프 어텐션, 그다음 피드포워드. 저마다 Add & Norm으로 감쌉니다.
 
     Args:
@@ -149,24 +125,19 @@ class EncoderLayer(EncoderPart):
     ):
         x = checks.vectors("x", x, self.config.d_model)
 
-        def attend(x):
-            return self.self_attention(
-                x,
-                x,
-                x,
-                attention_mask=attention_mask,
-                training=training,
-                return_weights=True,
-                position_map=position_map,
-            )
+        options = {"training": training, "return_weights": True}
+        options["position_map"] = position_map
 
-        x, weights = self.self_attention_norm(x, attend, training=training)
-        x = self.feed_forward_norm(x, self.feed_forward, training=training)
+        def attend(x):
+            return self.self_attention(x, x, x, attention_mask, **options)
+
+        x, weights = self.self_attention_norm(x, attend, training)
+        x = self.feed_forward_norm(x, self.feed_forward, training)
         return (x, weights) if return_weights else x
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class Encoder(EncoderPart):
+class Encoder(ConfiguredLayer):
     r"""인코더 층을 `num_layers`겹 쌓습니다. 층마다 가중치가 다릅니다.
 
     pre-norm이면 마지막 층의 출력을 한 번 더 정규화합니다.
@@ -214,19 +185,11 @@ class Encoder(EncoderPart):
         return_weights=False,
         position_map=None,
     ):
+        options = {"training": training, "return_weights": True}
+        options["position_map"] = position_map
         weights = []
         for layer in self.layers:
-            x, layer_weights = layer(
-                x,
-                attention_mask=attention_mask,
-                training=training,
-                return_weights=True,
-                position_map=position_map,
-            )
-            weights.append(layer_weights)
+            x, seen = layer(x, attention_mask, **options)
+            weights.append(seen)
         x = x if self.norm is None else self.norm(x)
         return (x, weights) if return_weights else x
-
-
-def _copy(spec):
-    return keras.KerasTensor(spec.shape, spec.dtype)

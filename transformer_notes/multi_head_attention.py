@@ -246,30 +246,9 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
     def compute_output_shape(self, query_shape, key_shape=None, value_shape=None):
         return (*query_shape[:-1], self.d_model)
 
-    def compute_output_spec(
-        self,
-        query,
-        key,
-        value,
-        attention_mask=None,
-        training=None,
-        return_weights=False,
-        position_map=None,
-        cache=None,
-        slot=0,
-    ):
-        shape = self.compute_output_shape(query.shape)
-        output = keras.KerasTensor(shape, self.compute_dtype)
-        batch, length_q = query.shape[:2]
-        length_k = key.shape[1] if cache is None else cache[0].shape[2]
-        shape = (batch, self.num_heads, length_q, length_k)
-        weights = keras.KerasTensor(shape, self.compute_dtype)
-        extras = [weights] if return_weights else []
-        if cache is not None:  # 입력을 그대로 내면 함수형 모델이 이어지지 않습니다
-            extras += [
-                KeysValues(*(keras.KerasTensor(t.shape, t.dtype) for t in cache))
-            ]
-        return (output, *extras) if extras else output
+    def compute_output_spec(self, *args, **kwargs):
+        # 출력이 하나일 때도 여럿일 때도 있으므로, call을 그려 보고 그 꼴을 알립니다.
+        return keras.Operation.compute_output_spec(self, *args, **kwargs)
 
     def get_config(self):
         return {
