@@ -104,7 +104,8 @@ def fingerprint(*folders):
     for folder in folders:
         for path in [folder, *sorted(folder.rglob("*"))]:
             if path.is_file() and path.suffix not in {".pyc", ".mo"}:
-                digest.update(str(path).encode() + path.read_bytes())
+                name = os.path.relpath(path, ROOT)
+                digest.update(name.encode() + path.read_bytes())
     return digest.digest()
 
 

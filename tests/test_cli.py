@@ -11,7 +11,9 @@ import pytest
 from command_line import COMMAND, ROOT, SMALL, refuse, run, write_pairs
 
 from transformer_notes import cli
+from transformer_notes.cli import options
 from transformer_notes.cli import pairs as cli_pairs
+from transformer_notes.positional_encoding import SCHEMES
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +21,21 @@ def pairs(tmp_path_factory):
     return write_pairs(tmp_path_factory.mktemp("data") / "pairs.tsv")
 
 
+every_command = pytest.mark.parametrize(
+    "command", [[], *([name] for name in cli.main.commands)]
+)
+
+
+def test_the_command_line_knows_every_positional_scheme():
+    known = {name for name in SCHEMES if options.POSITIONS.accepts(name)}
+    assert known == set(SCHEMES)
+    assert all(name in options.SETTINGS["positions"].help for name in SCHEMES)
+
+
 # --- 도움말 --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["translate"], ["evaluate"]])
+@every_command
 def test_help_is_korean_has_examples_and_fits_the_terminal(command):
     text = run(*command, "--help").stdout
     assert text.startswith("사용법: ") and "예:\n" in text and "옵션:\n" in text
@@ -34,19 +47,19 @@ def test_help_is_korean_has_examples_and_fits_the_terminal(command):
 
 
 def test_every_example_of_the_help_is_understood():
-    for command in ("train", "translate", "evaluate"):
+    for command in cli.main.commands:
         examples = re.findall(
             rf"^    transformer-notes {command} (.*)",
             run(command, "--help").stdout,
             re.M,
         )
-        assert len(examples) >= 3
+        assert examples, command
         for example in examples:
             words = example.replace('"', "").split(" <")[0].split()
             cli.main.commands[command].make_context(command, words).close()
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["translate"], ["evaluate"]])
+@every_command
 def test_help_does_not_wait_for_tensorflow(command):
     script = f"""
 import sys

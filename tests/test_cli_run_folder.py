@@ -189,6 +189,8 @@ def test_other_library_versions_are_noted(copied):
 def test_what_is_not_a_run_folder_is_refused(tmp_path, command):
     assert "학습 폴더가 없습니다" in refuse(command, tmp_path / "none")
     assert "run.json이 없습니다" in refuse(command, tmp_path)
+    (tmp_path / "file").touch()
+    assert "받은 것: 파일" in refuse(command, tmp_path / "file")
 
 
 def test_train_never_writes_into_what_it_did_not_make(tmp_path):

@@ -241,6 +241,7 @@ class Rotary(PositionalEncoding):
     """쿼리와 키의 짝을 위치만큼 돌립니다. 임베딩에는 아무것도 더하지 않습니다."""
 
     def in_attention(self, query, key, position):
+        assert position.dtype == tf.int64  # 앞에서도 뒤에서도, 빔에서도
         half = query.shape[-1] // 2
         rates = 100.0 ** (-tf.range(half, dtype=tf.float32) / half)
         angles = tf.cast(position, tf.float32)[:, tf.newaxis] * rates
@@ -256,15 +257,15 @@ class Rotary(PositionalEncoding):
 @pytest.fixture
 def rotary(monkeypatch):
     scheme = lambda config, **options: Rotary(**options)  # noqa: E731
-    monkeypatch.setitem(SCHEMES, "rotary", scheme)
-    return make_model(vocab_size=12, positions="rotary", seed=2)  # 답이 깁니다
+    monkeypatch.setitem(SCHEMES, "outside", scheme)
+    return make_model(vocab_size=12, positions="outside", seed=2)  # 답이 깁니다
 
 
 def test_a_scheme_from_outside_moves_the_answer_with_the_order(rotary):
     ids = np.array([[5, 6, 7, 8]])
     there, back = rotary.encode(ids), rotary.encode(ids[:, ::-1])
     assert not np.allclose(there, back[:, ::-1], atol=1e-3)
-    plain = make_model(vocab_size=12, positions="rotary")
+    plain = make_model(vocab_size=12, positions="outside")
     plain.set_weights(rotary.get_weights())
     plain.positions.in_attention = lambda query, key, position: (query, key)
     same = plain.encode(ids), plain.encode(ids[:, ::-1])[:, ::-1]

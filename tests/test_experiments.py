@@ -55,7 +55,9 @@ def test_a_stored_result_has_the_one_form(name, tmp_path):
 @every_program
 def test_no_stored_result_is_stale(name):
     """낡았으면 ``make experiments``가 다시 만듭니다."""
-    assert load(name).staleness() == ""
+    made_by = load(name)
+    reason = made_by.staleness()
+    assert not reason, f"{reason} 다시 만드는 명령: python {made_by.program}"
 
 
 def test_a_changed_computation_changes_what_dates_is_probed_for(monkeypatch):

@@ -16,7 +16,11 @@ from hypothesis import strategies as st
 from transformer_notes import multi_head_attention
 from transformer_notes.encoder import Encoder
 from transformer_notes.masking import padding_mask
-from transformer_notes.positional_encoding import LearnedPositionalEncoding
+from transformer_notes.positional_encoding import (
+    SCHEMES,
+    LearnedPositionalEncoding,
+    PositionalEncoding,
+)
 from transformer_notes.transformer import Transformer, TransformerConfig
 
 VOCAB = 13
@@ -240,9 +244,9 @@ def test_separate_vocabularies_share_only_the_target_side():
         ({"dropout": 1.0}, ValueError, "dropout에는 0 이상 1 미만"),
         ({"dropout": "0.1"}, TypeError, "dropout에는"),
         (
-            {"positions": "rotary"},
+            {"positions": "nowhere"},
             ValueError,
-            "'sinusoidal', 'learned' 가운데 하나가.*rotary",
+            "'sinusoidal', 'learned' 가운데 하나가.*nowhere",
         ),
         ({"d_model": 7, "num_heads": 1}, ValueError, "짝수 d_model.*받은 것: 7"),
         ({"tie_embeddings": "no"}, TypeError, "tie_embeddings에는 True나 False.*'no'"),
@@ -420,6 +424,26 @@ def test_slots_may_be_filled_out_of_the_order_of_positions(name):
         position=[1, 2], cache=cache, slot=2,
     )  # fmt: skip
     logits_close(logits, expected[:, 1:])
+
+
+@pytest.mark.parametrize(
+    ("position", "error", "message"),
+    [
+        ([-7, 0, 1], ValueError, "받은 위치: -7부터 1까지"),
+        ([0.0, 1.0, 2.0], TypeError, "position에는 정수"),
+        ([4], ValueError, "모양 .3,.이 필요합니다"),
+    ],
+)
+def test_wrong_positions_are_refused_whatever_the_scheme(
+    position, error, message, monkeypatch
+):
+    scheme = lambda config, **options: PositionalEncoding(**options)  # noqa: E731
+    monkeypatch.setitem(SCHEMES, "none", scheme)
+    for positions in ("none", "sinusoidal"):
+        model = make(positions=positions)
+        memory, target = model.encode(random_ids(2, 4)), random_ids(2, 3)
+        with pytest.raises(error, match=message):
+            model.decode(target, memory, position=position)
 
 
 def test_an_attention_mask_hides_more_than_the_future():

@@ -111,22 +111,22 @@ class DecoderLayer(DecoderPart):
         cache = _layer_cache(cache)
 
         weighing = {"training": training, "return_weights": True}
-        keeping = {"position_map": position_map, "slot": slot}
-        keeping["cache"] = None if cache is None else cache.own
+        own = {"attention_mask": attention_mask, "position_map": position_map}
+        own |= {"cache": None if cache is None else cache.own, "slot": slot}
 
         def attend_to_self(x):
-            return self.self_attention(x, x, x, attention_mask, **weighing, **keeping)
+            return self.self_attention(x, x, x, **own, **weighing)
 
         def attend_to_memory(x):
             if cache is not None:  # 메모리의 키와 값은 이미 계산했습니다
                 return self.cross_attention.read(x, cache.memory, memory_mask, training)
             return self.cross_attention(x, memory, memory, memory_mask, **weighing)
 
-        x, seen, *own = self.self_attention_norm(x, attend_to_self, training)
+        x, seen, *grown = self.self_attention_norm(x, attend_to_self, training)
         x, read = self.cross_attention_norm(x, attend_to_memory, training)
         x = self.feed_forward_norm(x, self.feed_forward, training)
         extras = [AttentionWeights(seen, read)] if return_weights else []
-        extras += [cache._replace(own=new) for new in own]
+        extras += [cache._replace(own=new) for new in grown]
         return (x, *extras) if extras else x
 
     def start_cache(self, memory, max_length):

@@ -311,16 +311,12 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
         for name, value in (("bos_id", bos_id), ("eos_id", eos_id))
     )
     max_extra = checks.integer("max_extra", max_extra, minimum=0)
-    longest = source_ids.shape[1]
-    if (
-        config.positions == "learned"
-        and longest is not None
-        and longest + max_extra > config.max_length
-    ):
+    longest, known = source_ids.shape[1], model.positions.max_length
+    if None not in (longest, known) and longest + max_extra > known:
         raise ValueError(
             f"답을 {longest + max_extra}토큰(입력 {longest} + max_extra {max_extra})"
-            f"까지 쓸 위치가 필요합니다. 받은 것: max_length={config.max_length}인 "
-            "학습되는 위치 표. max_extra를 줄이거나 max_length를 키워 학습해 주세요."
+            f"까지 쓸 위치가 필요합니다. 받은 것: max_length={known}인 위치 표. "
+            "max_extra를 줄이거나 max_length를 키워 학습해 주세요."
         )
     limits = {"bos_id": bos_id, "eos_id": eos_id, "max_extra": max_extra}
     return tf.cast(source_ids, tf.int32), limits

@@ -126,10 +126,10 @@ class EncoderLayer(ConfiguredLayer):
         x = checks.vectors("x", x, self.config.d_model)
 
         options = {"training": training, "return_weights": True}
-        options["position_map"] = position_map
+        options |= {"attention_mask": attention_mask, "position_map": position_map}
 
         def attend(x):
-            return self.self_attention(x, x, x, attention_mask, **options)
+            return self.self_attention(x, x, x, **options)
 
         x, weights = self.self_attention_norm(x, attend, training)
         x = self.feed_forward_norm(x, self.feed_forward, training)
@@ -186,10 +186,10 @@ class Encoder(ConfiguredLayer):
         position_map=None,
     ):
         options = {"training": training, "return_weights": True}
-        options["position_map"] = position_map
+        options |= {"attention_mask": attention_mask, "position_map": position_map}
         weights = []
         for layer in self.layers:
-            x, seen = layer(x, attention_mask, **options)
+            x, seen = layer(x, **options)
             weights.append(seen)
         x = x if self.norm is None else self.norm(x)
         return (x, weights) if return_weights else x

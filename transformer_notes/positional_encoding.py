@@ -66,7 +66,12 @@ class PositionalEncoding(StopsKerasMask, keras.layers.Layer):
 
     만든 방법은 `SCHEMES`에 이름을 붙여 넣으면 `TransformerConfig(positions=이름)`이
     씁니다.
+
+    Attributes:
+        max_length: 다룰 수 있는 위치의 수. 한도가 없으면 None입니다.
     """
+
+    max_length = None
 
     def call(self, x, position=None):
         return x
@@ -230,6 +235,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
 
 
 #: 이름마다 위치 인코딩을 만드는 함수. 설정과 층의 인자(`name`, `dtype`)를 받습니다.
+#: 책에 더하는 방법은 이 모듈에 두고, 명령줄의 `options.POSITIONS`에도 이름을 더합니다.
 SCHEMES = {
     "sinusoidal": lambda config, **options: SinusoidalPositionalEncoding(**options),
     "learned": lambda config, **options: LearnedPositionalEncoding(

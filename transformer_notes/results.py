@@ -90,8 +90,15 @@ class Results:
             OSError: 읽을 수 없는 파일.
             ValueError: 결과의 꼴이 아닌 파일.
         """
+        path = Path(path)
+        if not path.exists():
+            name = path.name.removesuffix("_results.json")
+            raise FileNotFoundError(
+                f"저장된 결과가 없습니다: {path}. 만드는 명령: "
+                f"python tests/experiments/{name}.py"
+            )
         try:
-            return cls(**json.loads(Path(path).read_text(encoding="utf-8")))
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
         except (TypeError, ValueError) as error:
             raise ValueError(f"저장된 결과의 꼴이 아닙니다: {path} ({error})") from None
 

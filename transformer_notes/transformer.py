@@ -191,7 +191,9 @@ class Transformer(StopsKerasMask, keras.Model):
         target_ids = checks.sentences("target_ids", target_ids)
         checks.same_batch(source_ids=memory.shape, target_ids=target_ids.shape)
         length = keras.ops.shape(target_ids)[1]
-        if position is None and cache is not None:
+        if position is not None:
+            position = checks.positions("position", position, target_ids.shape[1])
+        elif cache is not None:
             slot = checks.integer_scalar("slot", slot, minimum=0)
             position = slot + tf.range(length, dtype=tf.int64)
         x = self.positions(self.target_embedding(target_ids), position=position)

@@ -74,6 +74,8 @@ def _occurs(fragment, shown, anywhere):
     pieces = [piece for piece in re.split(r"\.\.\.|…", fragment) if piece.strip()]
     if all(_tokens(piece) in shown for piece in pieces):
         return True
+    if re.search(r"\s[-+*/@|&]?=\s", fragment):  # 대입문은 쓰는 보기가 아닙니다
+        return False
     unquoted = re.sub(r"\".*?\"|'.*?'", "", fragment)
     names = set(re.findall(r"[^\W\d]\w*", unquoted))
     package = "\n".join(read(path) for path in modules().values())

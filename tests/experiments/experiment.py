@@ -57,7 +57,10 @@ class Experiment:
         name = Path(self.program).stem
         found = [*ROOT.glob(f"docs/*/{name}.md"), *ROOT.glob(f"docs/*/{name}.rst")]
         if len(found) != 1:
-            raise ValueError(f"{name}이라는 쪽이 하나여야 하는데 {len(found)}개입니다.")
+            raise ValueError(
+                f"프로그램에는 이름이 같은 쪽 하나가 필요합니다. 받은 것: {name}, 쪽 "
+                f"{len(found)}개. docs/lectures/{name}.md를 먼저 만들어 주세요."
+            )
         return found[0]
 
     @property
@@ -99,6 +102,10 @@ class Experiment:
             if stored.digest != digest(self.program):
                 stored = dataclasses.replace(stored, digest=digest(self.program))
                 write(self.path, stored)
+                print(
+                    "코드가 달라졌지만 probe는 같습니다. 설정에도 probe에도 없는 "
+                    "상수를 바꾸었다면 저장된 파일을 지우고 다시 실행하세요."
+                )
             print(f"{self.path.name}: 낡지 않았습니다.")
 
     def _make(self):

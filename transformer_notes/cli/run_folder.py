@@ -91,6 +91,8 @@ def write(folder, record):
 
 def read(folder):
     """run.json을 읽습니다. 없거나, 형식이 다르거나, 망가진 폴더를 거절합니다."""
+    if folder.is_file():
+        raise BadInput(f"RUN_FOLDER에는 폴더가 필요합니다. 받은 것: 파일 {folder}.")
     if not folder.is_dir():
         raise BadInput(f"학습 폴더가 없습니다: {folder}. 먼저 train으로 학습하세요.")
     path = folder / "run.json"
@@ -231,7 +233,7 @@ def build(config):
     return model
 
 
-def open_model(folder, record, average):
+def open_model(folder, record, average=1):
     """학습 폴더의 토크나이저와, 가중치를 채운 모델."""
     start_tensorflow()
     from transformer_notes.training import average_checkpoints
