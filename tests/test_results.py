@@ -73,8 +73,8 @@ def test_a_value_that_is_not_there_is_not_left_out(name, labels):
 
 def test_a_summary_tells_mean_range_and_count():
     assert STORED.summary("right", units=32, what="LSTM") == Summary(0.25, 0.1, 0.4, 2)
-    assert f"{Summary(0.25, 0.1, 0.4, 2):.0%}" == "25% (10%–40%, 씨앗 2)"
-    assert f"{Summary(1500.0, 1000.0, 2000.0, 5):,.0f}" == "1,500 (1,000–2,000, 씨앗 5)"
+    assert f"{Summary(0.25, 0.1, 0.4, 2):.0%}" == "25% (10%–40%, 시드 2)"
+    assert f"{Summary(1500.0, 1000.0, 2000.0, 5):,.0f}" == "1,500 (1,000–2,000, 시드 5)"
 
 
 def test_the_mean_of_equal_values_is_that_value():

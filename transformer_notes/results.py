@@ -19,7 +19,7 @@ class Summary:
 
     Examples:
         >>> f"{Summary(0.9979, 0.9969, 0.9991, 5):.1%}"
-        '99.8% (99.7%–99.9%, 씨앗 5)'
+        '99.8% (99.7%–99.9%, 시드 5)'
     """
 
     mean: float
@@ -29,7 +29,7 @@ class Summary:
 
     def __format__(self, spec):
         least, most = format(self.least, spec), format(self.most, spec)
-        return f"{format(self.mean, spec)} ({least}–{most}, 씨앗 {self.count})"
+        return f"{format(self.mean, spec)} ({least}–{most}, 시드 {self.count})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Results:
 
         Examples:
             >>> print(f"맞힌 비율은 {stored.summary('right', units=64):.0%}")
-            맞힌 비율은 91% (88%–94%, 씨앗 2)
+            맞힌 비율은 91% (88%–94%, 시드 2)
         """
         values = self.values(name, **labels)
         least, most = float(values.min()), float(values.max())
@@ -212,8 +212,8 @@ def table(header, rows):
         >>> print(table(["유닛", "맞힌 비율"], rows))
         | 유닛 | 맞힌 비율 |
         | --- | --- |
-        | 32 | 0.73 (0.71–0.75, 씨앗 2) |
-        | 64 | 0.91 (0.88–0.94, 씨앗 2) |
+        | 32 | 0.73 (0.71–0.75, 시드 2) |
+        | 64 | 0.91 (0.88–0.94, 시드 2) |
     """
     lines = [header, ["---"] * len(header), *rows]
     return Table("\n".join(f"| {' | '.join(map(str, line))} |" for line in lines))

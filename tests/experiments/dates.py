@@ -55,9 +55,9 @@ VARIANTS = {
     "seq2seq_additive": {"attention": "additive"},
     "seq2seq_multiplicative": {"attention": "multiplicative"},
 }
-#: 자료를 다 보는 갈래는 서로 가까워 씨앗이 더 필요합니다.
+#: 자료를 다 보는 갈래는 서로 가까워 시드가 더 필요합니다.
 SEEDS = {name: 2 if "pairs" in changes else 5 for name, changes in VARIANTS.items()}
-#: 씨앗 하나씩 모든 갈래를 돕니다. 도중에 멈추어도 모든 갈래에 결과가 있습니다.
+#: 시드 하나씩 모든 갈래를 돕니다. 도중에 멈추어도 모든 갈래에 결과가 있습니다.
 PLAN = [
     {"what": name, "seed": seed}
     for seed in range(1, 1 + max(SEEDS.values()))
