@@ -61,6 +61,9 @@ class Stack(keras.Model):
         self.top = keras.layers.LayerNormalization(epsilon=1e-5)
         self.answer = keras.layers.Dense(SETTINGS["words"])
 
+    def build(self, ids_shape):
+        self.built = True  # 층은 처음 부를 때 저마다 만들어집니다
+
     def call(self, ids):
         x = self.positions(self.embedding(ids))
         for layer, add_norm in zip(self.sublayers, self.norms):
