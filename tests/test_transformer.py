@@ -248,6 +248,7 @@ def test_separate_vocabularies_share_only_the_target_side():
             ValueError,
             "'sinusoidal', 'learned' 가운데 하나가.*nowhere",
         ),
+        ({"positions": ["learned"]}, ValueError, "가운데 하나가.*learned"),
         ({"d_model": 7, "num_heads": 1}, ValueError, "짝수 d_model.*받은 것: 7"),
         ({"tie_embeddings": "no"}, TypeError, "tie_embeddings에는 True나 False.*'no'"),
         ({"norm_first": 1}, TypeError, "norm_first에는"),

@@ -90,6 +90,7 @@ def boolean(name, value):
 
 def choice(name, value, choices):
     """choices 가운데 하나를 돌려줍니다. 아니면 `ValueError`를 냅니다."""
+    choices = tuple(choices)  # 사전의 이름은 목록 같은 값과 견주지 못합니다
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(

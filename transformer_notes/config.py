@@ -135,3 +135,14 @@ class TransformerConfig:
     @classmethod
     def from_config(cls, config):
         return cls(**config)
+
+
+def require_config(config):
+    """`TransformerConfig`를 그대로 돌려줍니다. 아니면 `TypeError`를 냅니다."""
+    return checks.instance(
+        "config",
+        config,
+        TransformerConfig,
+        "TransformerConfig가",
+        "TransformerConfig(vocab_size)로 만들어 주세요.",
+    )

@@ -4,7 +4,7 @@ import keras
 
 from transformer_notes import checks
 from transformer_notes.add_norm import AddAndNorm
-from transformer_notes.config import TransformerConfig
+from transformer_notes.config import require_config
 from transformer_notes.feed_forward import PositionwiseFeedForward
 from transformer_notes.keras_mask import StopsKerasMask
 from transformer_notes.multi_head_attention import MultiHeadAttention
@@ -15,13 +15,7 @@ class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
-        self.config = checks.instance(
-            "config",
-            config,
-            TransformerConfig,
-            "TransformerConfig가",
-            "TransformerConfig(vocab_size)로 만들어 주세요.",
-        )
+        self.config = require_config(config)
 
     def add_and_norm(self, name):
         config = self.config

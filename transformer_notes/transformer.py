@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from transformer_notes import checks
-from transformer_notes.config import TransformerConfig
+from transformer_notes.config import TransformerConfig, require_config
 from transformer_notes.decoder import Decoder
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import Encoder
@@ -54,13 +54,7 @@ class Transformer(StopsKerasMask, keras.Model):
 
     def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
-        self.config = checks.instance(
-            "config",
-            config,
-            TransformerConfig,
-            "TransformerConfig가",
-            "TransformerConfig(vocab_size)로 만들어 주세요.",
-        )
+        self.config = require_config(config)
         options = {"dtype": self.dtype_policy}
         self.target_embedding = TokenEmbedding(
             config.vocab_size, config.d_model, name="target_embedding", **options
