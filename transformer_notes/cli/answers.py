@@ -50,7 +50,7 @@ def doubt(answer, least, dates):
     if dates and (problem := _not_a_day(answer.text)):
         return problem
     if answer.probability < least:
-        return f"확률이 {answer.probability:.3f}로, {least}보다 낮습니다"
+        return f"확률({answer.probability:.3f})이 {least}보다 낮습니다"
     return ""
 
 

@@ -78,9 +78,8 @@ def translate(folder, texts, attention, beam, temperature, seed, least, average,
     numbered = enumerate(texts or _standard_input(), start=1)
     number, last = 0, []
     for group in pairs.groups(numbered, 1 if sys.stdin.isatty() else answers.BATCH):
-        group = [(n, pairs.readable(tokenizer, text)) for n, text in group]
-        for number, text in group:
-            _check_text(tokenizer, record, number, text)
+        group = [(n, _checked(tokenizer, record, n, text)) for n, text in group]
+        number, _ = group[-1]
         last = _answer(model, tokenizer, group, how, least, dates)
     if not number:
         raise BadInput("표준 입력이 비어 있습니다. 한 줄에 글 하나씩 주세요.")
@@ -116,9 +115,10 @@ def _typed():
             warn("UTF-8이 아닌 줄을 건너뜁니다.")
 
 
-def _check_text(tokenizer, record, number, text):
-    """너무 긴 글은 거절하고, 답을 믿기 어려운 글은 경고합니다."""
+def _checked(tokenizer, record, number, text):
+    """읽을 글. 너무 긴 글은 거절하고, 답을 믿기 어려운 글은 경고합니다."""
     try:
+        text = pairs.readable(tokenizer, text)
         length = len(tokenizer.encode(text, eos=True))
     except ValueError:
         raise BadInput(f"{number}번째 글은 UTF-8이 아닙니다.") from None
@@ -140,6 +140,7 @@ def _check_text(tokenizer, record, number, text):
             f"{number}번째 글({length}토큰)이 학습한 어떤 입력"
             f"({record['longest_source']}토큰)보다 깁니다. 답을 믿기 어렵습니다."
         )
+    return text
 
 
 def _answer(model, tokenizer, group, how, least, dates):
