@@ -404,7 +404,7 @@ def on_two_machines(work, folder):
         theirs.close()
         pipes.append(ours)
     said = []
-    for pipe, worker in zip(pipes, workers):
+    for pipe in pipes:
         try:
             said.append(pipe.recv() if pipe.poll(PATIENCE) else None)
         except EOFError:
