@@ -675,7 +675,9 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_ends_with_the_same_bits(
         np.testing.assert_array_equal(a, b)
 
 
-def test_ctrl_c_before_the_first_checkpoint_says_so(tmp_path, pairs, monkeypatch):
+def test_ctrl_c_before_the_first_checkpoint_says_so(
+    tmp_path, pairs, finished, monkeypatch
+):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
@@ -687,9 +689,8 @@ def test_ctrl_c_before_the_first_checkpoint_says_so(tmp_path, pairs, monkeypatch
         monkeypatch.setattr(module, "start_tensorflow", interrupt)
     result = run("train", tmp_path / "new", code=130)
     assert "같은 명령을 다시" in result.stderr
-    assert run("translate", tmp_path / "run", "둘", code=130).stderr.strip() == (
-        "멈추었습니다."
-    )
+    stopped = run("translate", finished, "둘", code=130)
+    assert stopped.stderr.strip() == "멈추었습니다."
 
 
 def test_a_pipe_gets_answers_and_nothing_else(finished):
