@@ -165,7 +165,7 @@ def positional_encoding_heatmap(encoding, title=""):
             f"받은 모양: {encoding.shape}."
         )
     limit = np.abs(encoding).max()
-    with figure(7.0, 4.0) as (drawn, axes):
+    with figure(5.6, 3.6) as (drawn, axes):
         image = axes.imshow(
             encoding,
             cmap=DIVERGING,
