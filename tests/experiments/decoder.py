@@ -1,6 +1,5 @@
 """「디코더」가 읽는 것: 바르게 이은 번역기와 크로스 어텐션의 인자가 뒤바뀐 번역기."""
 
-import functools
 import itertools
 import os
 
@@ -10,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from experiment import Experiment
+from measuring import trainer
 
 from transformer_notes.decoder import DecoderLayer
 from transformer_notes.embedding import TokenEmbedding
@@ -145,29 +145,9 @@ def written(model, sources):
     return ids
 
 
-@functools.cache
-def compiled(what):
-    """모델, 되돌릴 변수와 처음 값, 여러 스텝. 시드마다 다시 씁니다."""
-    sources, targets = map(tf.constant, sentences()[:2])
-    model, adam = build(what)
-    adam.build(model.trainable_variables)
-
-    @tf.function(jit_compile=True)
-    def several(rows):
-        for row in rows:
-            update(model, adam, tf.gather(sources, row), tf.gather(targets, row))
-
-    return model, [(v, v.numpy()) for v in adam.variables], several
-
-
-def trainer(what, seed):
-    """시드의 가중치에서 시작하는 모델과 그것을 학습하는 함수."""
-    model, beginning, several = compiled(what)
-    keras.utils.set_random_seed(seed)
-    model.set_weights(build(what)[0].get_weights())
-    for variable, value in beginning:
-        variable.assign(value)
-    return model, several
+def learned():
+    """학습할 것만."""
+    return sentences()[:2]
 
 
 def measure(what, seed):
@@ -176,7 +156,7 @@ def measure(what, seed):
     sources, targets, new_sources, new_targets = sentences()
     seen = set(map(tuple, sources.tolist()))
     assert seen.isdisjoint(map(tuple, new_sources.tolist()))
-    model, several = trainer(what, seed)
+    model, several = trainer(what, seed, build, update, learned)
     rng, found = np.random.default_rng(seed), {"written": {}, "taught": {}}
     for steps in range(100, SETTINGS["steps"][-1] + 1, 100):
         shape = 100, SETTINGS["batch_size"]
