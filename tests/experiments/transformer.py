@@ -33,9 +33,9 @@ SETTINGS = {
     "held_out": 32,
     "split_seed": 0,
     "more_padding": 12,
-    "one_stack_epochs": 40,
-    "one_stack_batches": 5,
 }
+#: 스택 하나로 된 모델만의 설정입니다. probe에 함께 담깁니다.
+ONE_STACK = {"epochs": 40, "batches": 5}
 #: 자료에서 빼 둘 문장을 고르는 법은 하나이고, 시드는 모델과 배치의 순서만 바꿉니다.
 PLAN = [{"what": "translation", "seed": seed} for seed in range(6)]
 PLAN += [{"what": "one stack", "seed": seed} for seed in range(6)]
@@ -245,7 +245,7 @@ def one_stack(task, look_ahead, epochs):
         inputs,
         labels,
         sample_weight=np.float32(counted),
-        batch_size=len(inputs) // SETTINGS["one_stack_batches"],
+        batch_size=len(inputs) // ONE_STACK["batches"],
         epochs=epochs,
         verbose=0,
     )
@@ -263,7 +263,7 @@ def third_token(task, seed):
     found = {}
     for name, look_ahead in (("reader", False), ("writer", True)):
         start_anew(seed)
-        model = one_stack(task, look_ahead, SETTINGS["one_stack_epochs"])
+        model = one_stack(task, look_ahead, ONE_STACK["epochs"])
         for verb in ("읽었다", "먹었다"):
             words = [task.number[word] for word in (*RUNNING[:2], "책을", verb)]
             if look_ahead:
@@ -315,7 +315,7 @@ def probe():
         )
         for _ in range(3)
     ]
-    first = {}
+    first = dict(ONE_STACK)
     for name, look_ahead in (("reader", False), ("writer", True)):
         start_anew(1)
         history = one_stack(task, look_ahead, 1).history.history
