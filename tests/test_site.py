@@ -129,7 +129,7 @@ LETTER_SCALE = re.compile(r"(?:scale|matrix)\((\d*\.\d+) -\1\)")
 
 @functools.cache
 def smallest_letter(path):
-    scales = LETTER_SCALE.findall(_text(path))
+    scales = LETTER_SCALE.findall(_text(path)) if path.suffix == ".svg" else []
     return min(map(float, scales)) * 100 * 4 / 3 if scales else None
 
 
