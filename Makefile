@@ -1,10 +1,13 @@
 PYTHON ?= python3
 RUN = .venv/bin/python
 
-.PHONY: help html serve test experiments bench clean environment
+.PHONY: help environment html serve test experiments bench picture clean
 
 help:  ## 할 수 있는 일의 목록
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+
+environment:  ## 가상 환경 .venv를 만들고 패키지를 설치합니다
+	@$(PYTHON) conf/environment.py
 
 html: environment  ## 사이트를 build/html에 짓습니다
 	@$(RUN) conf/build.py
@@ -21,8 +24,8 @@ experiments: environment  ## 쪽이 읽는 결과 가운데 없거나 낡은 것
 bench: environment  ## 이 기계에서 사이트를 짓고 시험하는 시간을 잽니다
 	@$(RUN) tests/experiments/site_build.py
 
+picture: html  ## README의 그림을 지은 사이트에서 다시 찍습니다
+	@$(RUN) conf/picture.py
+
 clean:  ## 지은 것과 환경을 지웁니다
 	rm -rf build .venv *.egg-info
-
-environment:
-	@$(PYTHON) conf/environment.py

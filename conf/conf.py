@@ -49,8 +49,10 @@ extensions = [
     "korean",
     "listings",
     "page_checks",
+    "reading_time",
     "rst_cells",
     "source_links",
+    "take_along",
 ]
 
 # 페이지와 셀

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import shutil
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -121,6 +122,42 @@ def test_no_page_scrolls_sideways_on_a_phone(page):
     assert widest <= 390, wide
 
 
+#: 그림에서 가장 작은 글자의 높이를 픽셀로 잽니다. matplotlib은 글자를 길로 그리고 그
+#: 크기를 100분의 1 배율로 적습니다. 단위는 포인트(4/3픽셀)입니다. 첨자는 세지 않습니다.
+LETTER_SCALE = re.compile(r"(?:scale|matrix)\((\d*\.\d+) -\1\)")
+
+
+@functools.cache
+def smallest_letter(path):
+    scales = LETTER_SCALE.findall(_text(path)) if path.suffix == ".svg" else []
+    return min(map(float, scales)) * 100 * 4 / 3 if scales else None
+
+
+@pytest.mark.parametrize("width, smallest", [(1280, 9), (390, 8)])
+def test_letters_of_figures_can_be_read(page, width, smallest):
+    page.set_viewport_size({"width": width, "height": 900})
+    figures = page.locator(".cell_output img").evaluate_all(
+        "all => all.map(i => [i.src, i.alt.slice(0, 40),"
+        " (i.clientWidth - 2 * parseFloat(getComputedStyle(i).paddingLeft))"
+        " / i.naturalWidth])"
+    )
+    page.set_viewport_size(DESKTOP)
+    small = []
+    for source, alt, shrunk in figures:
+        letter = smallest_letter(Path(unquote(urlsplit(source).path)))
+        if letter and letter * shrunk < smallest - 0.05:
+            small.append(f"{alt}…: {letter * shrunk:.1f}픽셀")
+    assert not small, "\n".join(small)
+
+
+def test_code_fits_the_column(page):
+    scrolling = page.locator(".bd-article pre").evaluate_all(
+        "all => all.filter(p => p.checkVisibility() && p.scrollWidth > p.clientWidth)"
+        ".map(p => p.innerText.slice(0, 80))"
+    )
+    assert not scrolling, "\n---\n".join(scrolling)
+
+
 def test_every_internal_link_arrives(page):
     links = page.locator("a[href]").evaluate_all(
         # SVG 안의 링크는 주소를 객체에 담습니다.
@@ -212,3 +249,14 @@ def test_code_names_lead_to_the_api(visit):
         "pre a[href*='reference/api.html#transformer_notes.attention.scaled']"
     )
     assert link.count() > 0
+
+
+def test_no_page_takes_longer_than_45_minutes_and_all_less_than_ten_hours():
+    minutes = {
+        name: int(found[1])
+        for name in PAGES
+        if (found := re.search(r"읽는 데 약 (\d+)분", _text(SITE / name)))
+    }
+    assert len(minutes) > 18
+    assert {name: time for name, time in minutes.items() if time > 45} == {}
+    assert sum(minutes.values()) < 600

@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 logger = logging.getLogger(__name__)
 
-TAGS = {"hide-input", "raises-exception"}
+TAGS = {"hide-input", "raises-exception", "remove-cell", "remove-input"}
 FOLDED = """<details class="admonition hide above-input">
 <summary>
 <p class="collapsed admonition-title">{show}</p>
@@ -50,14 +50,19 @@ class CodeCell(SphinxDirective):
                 "code-cell은 ```로 열고, 다른 지시자나 목록 밖에 두어야 합니다"
             )
         if "cells_left" not in self.env.temp_data:
-            self.env.temp_data["cells_left"] = executed_cells(self.env, self.config)
-        cell = self.env.temp_data["cells_left"].pop(0)
+            cells = executed_cells(self.env, self.config)
+            self.env.temp_data["cells_left"] = [*enumerate(cells)]
+        left = self.env.temp_data["cells_left"]
+        index, cell = left.pop(0)
         if cell.source != "\n".join(self.content):
             raise self.error(f"셀의 순서가 실행한 것과 다릅니다: {cell.source}")
         tags = sorted(cell.metadata.get("tags", []))
         if unknown := set(tags) - TAGS:
             raise self.error(f"code-cell이 모르는 태그입니다: {', '.join(unknown)}")
+        if "remove-cell" in tags:
+            return []
         box = self._box("cell", *(f"tag_{tag}" for tag in tags))
+        box["cell_index"] = index
         code = self._box("cell_input")
         code += self._block(cell.source, "python")
         if "hide-input" in tags:
@@ -68,7 +73,7 @@ class CodeCell(SphinxDirective):
             box += nodes.raw("", FOLDED.format(**prompts), format="html")
             box += code
             box += nodes.raw("", "</details>\n", format="html")
-        else:
+        elif "remove-input" not in tags:
             box += code
         outputs = self._box("cell_output")
         outputs += [self._output(o) for o in cell.outputs if not _is_hidden(o)]

@@ -12,6 +12,7 @@ import ast
 import functools
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from package import PACKAGE, folder_of, imports, modules, read, shown, split
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -106,7 +107,10 @@ class SourceRole(SphinxRole):
 
 
 class Definition(SphinxDirective):
+    """정의를 보입니다. ``:folded:``를 적으면 머리만 보이고 누르면 펼쳐집니다."""
+
     required_arguments = 1
+    option_spec = {"folded": directives.flag}
 
     def run(self):
         target = self.arguments[0]
@@ -120,6 +124,7 @@ class Definition(SphinxDirective):
         caption = nodes.paragraph("", "", classes=["source-caption"])
         caption += _links(self.config, path, first, last, [nodes.Text(where)])
         box = nodes.container("", caption, classes=["definition"])
+        source = []
         lines = read(path).splitlines()
         for start, stop, folded in _segments(path, first, last):
             block = nodes.literal_block("", "\n".join(lines[start - 1 : stop]))
@@ -127,16 +132,20 @@ class Definition(SphinxDirective):
             block["definition"] = block["linenos"] = True
             block["highlight_args"] = {"linenostart": start}
             self.set_source_info(block)
-            if folded:
-                label = f"독스트링 ({start}–{stop}번 줄)"
-                box += nodes.raw(
-                    "", f"<details><summary>{label}</summary>", format="html"
-                )
-                box += block
-                box += nodes.raw("", "</details>", format="html")
-            else:
-                box += block
+            source += _fold(f"독스트링 ({start}–{stop}번 줄)", block, when=folded)
+        name = split(target, modules())[1] or shown(path)
+        box += _fold(f"{name}의 소스", *source, when="folded" in self.options)
         return [box]
+
+
+def _fold(label, *content, when):
+    """`when`이면 누를 때까지 접어 둡니다."""
+    if not when:
+        return [*content]
+    for node in content:
+        node["folded"] = True
+    top = nodes.raw("", f"<details><summary>{label}</summary>", format="html")
+    return [top, *content, nodes.raw("", "</details>", format="html")]
 
 
 def _language(source):

@@ -1,0 +1,244 @@
+"""쪽마다 노트북을 만들어 쪽 옆에 둡니다. 패키지만 있으면 어디서나 실행됩니다.
+
+다 풀린 문서에서 만들므로 링크와 번호와 붙여 둔 값이 글이 되어 있습니다. 셀은 실행된
+출력을 담습니다. ``>>>``로 적은 예는 셀이 되고 적힌 출력이 그 출력이 됩니다. 쪽이 읽는
+저장된 결과는 첫 셀이 파일로 적습니다. 사이트의 일인 remove-cell은 옮기지 않습니다.
+"""
+
+import re
+import textwrap
+from doctest import DocTestParser
+from pathlib import Path
+
+import nbformat
+from docutils import nodes
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from notebooks import Store, fill_outputs, read_notebook
+from package import ROOT
+from snippets import PYTHON_LANGUAGES, is_doctest
+from sphinx_exercise.nodes import (
+    exercise_enumerable_node,
+    exercise_node,
+    solution_node,
+)
+
+BOXES = (nodes.Admonition, exercise_node, exercise_enumerable_node, solution_node)
+STORED = re.compile(r"docs/[\w/]+\.json")
+
+
+def add_link(app, doctree):
+    """제목 아래에 노트북으로 가는 링크를 답니다."""
+    page = app.env.docname
+    if not app.env.executed_keys.get(page) or page == app.config.root_doc:
+        return
+    name = f"{page.rpartition('/')[2]}.ipynb"
+    links = [f'<a href="{name}" download>노트북 내려받기</a>']
+    if match := re.match(r"https://github\.com/(.+?)/?$", app.config.repository_url):
+        # 지은 사이트를 올리는 가지입니다.
+        address = f"https://colab.research.google.com/github/{match[1]}/blob/gh-pages"
+        links.append(f'<a href="{address}/{page}.ipynb">Colab에서 열기</a>')
+    line = nodes.raw(
+        "", f'<p class="take-along">{" · ".join(links)}</p>', format="html"
+    )
+    title = next(doctree.findall(nodes.title))
+    title.parent.insert(title.parent.index(title) + 1, line)
+
+
+def write_notebook(app, pagename, templatename, context, doctree):
+    if doctree is None or not app.env.executed_keys.get(pagename):
+        return
+    source = read_notebook(app.env.doc2path(pagename))
+    executed = fill_outputs(source, Store(app.config.pages_store)).cells
+    path = Path(app.outdir, f"{pagename}.ipynb")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(make_notebook(doctree, executed, app.config.repository_url), path)
+
+
+def make_notebook(doctree, executed, repository_url=""):
+    """다 풀린 문서와 그 실행된 셀들로 노트북을 만듭니다."""
+    cells, words = [], []
+    for part in [*_blocks(doctree, executed, level=0), None]:
+        if isinstance(part, str):
+            words.append(part)
+            continue
+        if words:
+            cells.append(new_markdown_cell("\n\n".join(words)))
+            words = []
+        if part is not None:
+            cells.append(part)
+    source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    cells[1:1] = [*_installation(repository_url), *_stored_results(source)]
+    for index, cell in enumerate(cells):
+        cell["id"] = f"cell-{index}"
+    notebook = new_notebook(cells=cells)
+    notebook.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
+    notebook.metadata["language_info"] = {"name": "python"}
+    return notebook
+
+
+def _installation(repository_url):
+    yield new_markdown_cell(
+        "이 노트북은 트랜스포머 노트의 쪽 하나입니다. `transformer_notes` 패키지를 "
+        "설치한 파이썬에서 위에서부터 실행하세요."
+    )
+    if repository_url:
+        yield new_code_cell(f"%pip install -q git+{repository_url}")
+
+
+def _stored_results(source):
+    for name in sorted(set(STORED.findall(source))):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        yield _hidden(
+            new_code_cell(
+                "# 이 쪽이 읽는 저장된 결과입니다.\n"
+                "from pathlib import Path\n\n"
+                f"stored_file = Path({name!r})\n"
+                "stored_file.parent.mkdir(parents=True, exist_ok=True)\n"
+                f"_ = stored_file.write_text({text!r}, encoding='utf-8')"
+            )
+        )
+
+
+def _hidden(cell):
+    cell.metadata["jupyter"] = {"source_hidden": True}
+    return cell
+
+
+# --- 덩이 ---------------------------------------------------------------------------
+
+
+def _blocks(node, executed, level):
+    """문서를 차례로 마크다운 글과 코드 셀로 냅니다."""
+    inside = [executed, level]
+    match node:
+        case nodes.title():
+            yield f"{'#' * level} {_inline(node)}"
+        case nodes.section():
+            for child in node:
+                yield from _blocks(child, executed, level + 1)
+        case nodes.container() if "cell" in node["classes"]:
+            yield _executed_cell(node, executed[node["cell_index"]])
+            for caption in node.findall(nodes.caption):
+                yield f"*{_inline(caption)}*"
+        case nodes.literal_block() | nodes.doctest_block():
+            yield from _code(node)
+        case nodes.math_block():
+            number = node.get("number")
+            tag = rf" \tag{{{number}}}" if number else ""
+            yield f"$$\n{node.astext()}{tag}\n$$"
+        case nodes.table():
+            yield _table(node)
+        case nodes.bullet_list() | nodes.enumerated_list():
+            yield _list(node)
+        case nodes.paragraph() | nodes.caption() | nodes.term() | nodes.attribution():
+            if "reading-time" not in node["classes"]:
+                yield _inline(node)
+        case nodes.raw() | nodes.comment() | nodes.target() | nodes.Invisible():
+            pass
+        case _ if isinstance(node, BOXES):
+            for child in node:
+                if isinstance(child, nodes.title):
+                    yield f"**{_inline(child)}**"
+                else:
+                    yield from _blocks(child, *inside)
+        case nodes.Element():
+            for child in node:
+                yield from _blocks(child, *inside)
+
+
+def _executed_cell(node, cell):
+    outputs = [o for o in cell.outputs if "scrapbook" not in o.get("metadata", {})]
+    tags = {name.removeprefix("tag_") for name in node["classes"]}
+    made = new_code_cell(cell.source, outputs=outputs)
+    made["execution_count"] = cell.execution_count
+    if "raises-exception" in tags:
+        made.metadata["tags"] = ["raises-exception"]
+    return _hidden(made) if tags & {"hide-input", "remove-input"} else made
+
+
+def _code(node):
+    text = node.astext()
+    language = node.get("language", "").lower()
+    if "output" in node.get("classes", []):
+        return
+    if is_doctest(text) and not node.get("definition"):
+        yield from _examples(text)
+    elif language in PYTHON_LANGUAGES:
+        yield f"```python\n{text}\n```"
+    else:
+        yield f"```\n{text}\n```"
+
+
+def _examples(text):
+    """예를 셀로 나눕니다. 출력이 적힌 예마다 셀이 하나 끝납니다."""
+    lines = []
+    for example in DocTestParser().get_examples(textwrap.dedent(text)):
+        lines.append(example.source)
+        if example.want:
+            cell = new_code_cell("".join(lines).rstrip("\n"))
+            if example.exc_msg:
+                cell.metadata["tags"] = ["raises-exception"]
+            cell.outputs = [new_output("stream", name="stdout", text=example.want)]
+            yield cell
+            lines = []
+    if lines:
+        yield new_code_cell("".join(lines).rstrip("\n"))
+
+
+def _list(node, indent=""):
+    numbered = isinstance(node, nodes.enumerated_list)
+    lines = []
+    for number, item in enumerate(node, 1):
+        mark = f"{number}. " if numbered else "- "
+        parts = [
+            _list(child) if isinstance(child, nodes.bullet_list | nodes.enumerated_list)
+            else _inline(child)
+            for child in item
+        ]  # fmt: skip
+        body = textwrap.indent("\n".join(parts), " " * len(mark)).lstrip()
+        lines.append(mark + body)
+    return "\n".join(lines)
+
+
+def _table(node):
+    rows = [
+        [_inline(entry).replace("|", r"\|").replace("\n", " ") for entry in row]
+        for row in node.findall(nodes.row)
+    ]
+    head, *body = rows
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+# --- 글 -----------------------------------------------------------------------------
+
+
+def _inline(node):
+    match node:
+        case nodes.Text():
+            return re.sub(r"(?<!\\)([*_])", r"\\\1", node.astext())
+        case nodes.literal():
+            return f"`{node.astext()}`"
+        case nodes.math():
+            return f"${node.astext()}$"
+        case nodes.raw() | nodes.comment() | nodes.target() | nodes.image():
+            return ""
+    inner = "".join(_inline(child) for child in node)
+    match node:
+        case nodes.strong():
+            return f"**{inner}**"
+        case nodes.emphasis():
+            return f"*{inner}*"
+        case nodes.reference() if node.get("refuri", "").startswith("http"):
+            return f"[{inner}]({node['refuri']})"
+    return inner
+
+
+def setup(app):
+    app.connect("doctree-read", add_link, priority=899)  # 읽는 시간의 아래
+    app.connect("html-page-context", write_notebook)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -1,0 +1,22 @@
+"""README의 그림 ``docs/site.png``를 지은 사이트에서 찍습니다."""
+
+import shutil
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "build" / "html" / "lectures" / "attention.html"
+
+with sync_playwright() as playwright:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    browser = playwright.chromium.launch(
+        executable_path=chromium, args=["--no-sandbox"]
+    )
+    page = browser.new_page(
+        viewport={"width": 1280, "height": 800}, color_scheme="light", locale="ko-KR"
+    )
+    page.goto(PAGE.as_uri() + "#attention-why")
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    page.screenshot(path=ROOT / "docs" / "site.png")
+    browser.close()

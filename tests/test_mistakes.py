@@ -1,0 +1,123 @@
+"""실수의 번호는 목록으로 이어지고, 목록은 그 실수를 가르치는 곳으로 이어진다."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+LIST = DOCS / "paper" / "mistakes.md"
+PAGES = [path for path in sorted(DOCS.rglob("*")) if path.suffix in {".md", ".rst"}]
+COUNT = 44
+
+_CODE = r"\{?(?:code-cell|code-block|python|pycon|bash|text|math)\b"
+_FENCE = re.compile(
+    rf"^(?P<fence>`{{3,}}|:{{3,}}){_CODE}.*?^(?P=fence)\s*?$", re.M | re.S
+)
+_RST_CODE = re.compile(
+    r"^\.\. (?:code-\w+|math)::.*?(?=^\S)|^>>> .*?(?=^\s*$)", re.M | re.S
+)
+_HEADING = re.compile(r"^#+ .*$|^.+$(?=\n([=~^-])\1{3,}$)", re.M)
+_LINK = re.compile(r"(?:\{ref\}|:ref:)`([^`<]*?)<mistake-(\d+)>`", re.S)
+_MORE = r"(?:와|과|,|·|부터) ?"
+_NAMED = re.compile(rf"실수 (?:(?:✓|\d+){_MORE})*(\d+)(?!\d|가지)")
+_TAUGHT = re.compile(rf"실수 (\d+(?:{_MORE}\d+)*)")
+_LABEL = re.compile(r"^\(([\w-]+)\)=$|^\.\. _([\w-]+):$|^:label: ([\w-]+)$", re.M)
+
+
+def blank(match):
+    return re.sub(r"[^\n]", "", match[0])
+
+
+def prose(path, text):
+    """코드를 비운 글입니다. 줄 번호는 그대로입니다."""
+    return (_RST_CODE if Path(path).suffix == ".rst" else _FENCE).sub(blank, text)
+
+
+def headings(path, text):
+    """제목에 적힌 실수의 번호들입니다."""
+    for match in _HEADING.finditer(prose(path, text)):
+        for numbers in _TAUGHT.findall(match[0]):
+            yield from map(int, re.findall(r"\d+", numbers))
+
+
+def unlinked(path, text):
+    """제목이 아닌 글에서 목록으로 이어지지 않은 번호의 (줄 번호, 번호)를 냅니다."""
+
+    def mark(match):
+        numbers = re.findall(r"\d+", match[1])
+        return blank(match) + "실수 ✓" if numbers == [match[2]] else match[0]
+
+    text = _LINK.sub(mark, _HEADING.sub(blank, prose(path, text)))
+    for number, line in enumerate(text.split("\n"), 1):
+        for match in _NAMED.finditer(line):
+            yield number, int(match[1])
+
+
+def entries():
+    """번호마다 목록의 한 도막입니다."""
+    parts = re.split(
+        r"^\(mistake-(\d+)\)=$", LIST.read_text(encoding="utf-8"), flags=re.M
+    )
+    return {int(n): part.split("\n(")[0] for n, part in zip(parts[1::2], parts[2::2])}
+
+
+def labels(page):
+    return {
+        "".join(found) for found in _LABEL.findall(page.read_text(encoding="utf-8"))
+    }
+
+
+def test_the_list_holds_every_number_once_and_in_order():
+    assert list(entries()) == list(range(1, COUNT + 1))
+    for number, entry in entries().items():
+        assert entry.startswith(f"\n### 실수 {number}: "), number
+    assert f"실수 {COUNT}가지" in LIST.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", range(1, COUNT + 1))
+def test_every_mistake_leads_to_where_it_is_taught(number):
+    taught = set(re.findall(r"\{ref\}`[^`]*<([\w-]+)>`", entries()[number]))
+    elsewhere = set().union(*(labels(page) for page in PAGES if page != LIST))
+    assert taught and taught <= elsewhere
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_the_list_knows_every_section_named_after_a_mistake(page):
+    text = page.read_text(encoding="utf-8")
+    for number in {*headings(page, text)} if page != LIST else ():
+        assert labels(page) & set(re.findall(r"<([\w-]+)>", entries()[number])), number
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_every_number_named_in_prose_leads_to_the_list(page):
+    name, text = page.relative_to(DOCS.parent), page.read_text(encoding="utf-8")
+    found = [f"{name}:{line}: 실수 {number}" for line, number in unlinked(page, text)]
+    assert not found, "\n".join(["{ref}`실수 N <mistake-N>`으로 이으세요.", *found])
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("앞의 실수 7입니다.", [(1, 7)]),
+        ("{ref}`실수 7 <mistake-7>`과 실수\n8, 실수 9", [(2, 9)]),
+        ("{ref}`실수 5 <mistake-5>`와 6", [(1, 6)]),
+        ("{ref}`실수 5 <mistake-5>`와 {ref}`6 <mistake-6>`", []),
+        ("실수 15, 16, 17", [(1, 17)]),
+        ("{ref}`실수 7 <mistake-8>`", [(1, 7)]),
+        ("{ref}`실수 7 <masking-break-cross>`", [(1, 7)]),
+        ("{ref}`마스크(실수 7) <mistake-7>`", []),
+        ("### 실수 7: 제목\n\n```{code-cell}\n'실수 8'\n```\n실수 9", [(6, 9)]),
+        ("```{note}\n실수 7\n```", [(2, 7)]),
+        ("실수 44가지", []),
+    ],
+)
+def test_what_counts_as_unlinked(text, found):
+    assert list(unlinked("page.md", text)) == found
+
+
+def test_restructured_text_is_read_with_its_own_marks():
+    text = "제목 (실수 7)\n=============\n\n:ref:`실수 8 <mistake-8>`\n실수 9\n"
+    code = ".. code-cell::\n\n   '실수 1'\n\n>>> '실수 2'\n'실수 2'\n\n글\n"
+    assert list(unlinked("page.rst", code + text)) == [(13, 9)]
+    assert list(headings("page.rst", code + text)) == [7]

@@ -1,0 +1,183 @@
+"""쪽의 글과 셀을 그대로 읽어 확인합니다. 지을 필요가 없는 약속입니다."""
+
+import ast
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+from snippets import find_snippets
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted((ROOT / "docs").rglob("*.md")) + sorted((ROOT / "docs").rglob("*.rst"))
+NAMES = [path.stem for path in PAGES]
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+# --- 학생이 복사하는 셀 --------------------------------------------------------------
+
+
+def copied(text, suffix=".md"):
+    """셀과 예. 사이트의 일인 remove-cell만 노트북에 없습니다."""
+    snippets = find_snippets(f"page{suffix}", text)
+    return [snippet for snippet in snippets if "remove-cell" not in snippet.tags]
+
+
+def faults(snippet):
+    """학생의 셀에 있으면 안 되는 것의 (줄, 까닭)."""
+    for number, line in enumerate(snippet.source.splitlines()):
+        width = sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line)
+        if width > 88:
+            yield snippet.line + number, f"{width}칸입니다. 88칸까지입니다"
+    if snippet.kind != "cell":
+        return
+    try:
+        body = ast.parse(snippet.source)
+    except SyntaxError:  # 일부러 틀린 셀
+        return
+    for node in ast.walk(body):
+        line = snippet.line + getattr(node, "lineno", 1) - 1
+        if isinstance(node, ast.ImportFrom) and node.module == "myst_nb":
+            yield line, "glue는 remove-cell인 셀에 둡니다"
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "glue":
+            yield line, "glue는 remove-cell인 셀에 둡니다"
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            yield line, "이름을 붙일 함수는 def로 적습니다"
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Tuple):
+            if all(isinstance(part, ast.Call) for part in node.value.elts):
+                yield line, "하는 일을 튜플로 잇지 않습니다"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=NAMES)
+def test_cells_that_a_student_copies_hold_only_what_they_need(path):
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {fault}"
+        for snippet in copied(read(path), path.suffix)
+        for line, fault in faults(snippet)
+    ]
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from myst_nb import glue",
+        'glue("a", 1)',
+        "f = lambda x: x",
+        "print(1), print(2)",
+        "# " + "가" * 44,
+    ],
+)
+def test_what_a_student_should_not_see_is_found(source):
+    page = f"```{{code-cell}}\n{source}\n```\n"
+    assert [fault for s in copied(page) for fault in faults(s)]
+    hidden = f"```{{code-cell}}\n:tags: [remove-cell]\n\n{source}\n```\n"
+    assert copied(hidden) == []
+
+
+# --- 글에 적은 수 --------------------------------------------------------------------
+
+OPAQUE = {"bash", "bibliography", "definition", "list-table", "math", "none", "pycon"}
+OPAQUE |= {"text", "toctree", "code-block"}
+# 코드, 수식, 링크의 주소, 표의 줄에 있는 수는 글이 아닙니다.
+CODE = re.compile(
+    r"(\{[\w:]+\}|:[\w:]+:)`[^`]*`|``[^`]+``|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|^[|+].*$"
+)
+# 해, 절, 표, 식, 실수의 번호와, 이름에 든 수.
+NAMED = re.compile(
+    r"(19|20)\d\d년?|\d+(\.\d+)*절|[A-Za-z]+[-.]?\d+"
+    r"|(실수|표|식|그림|연습문제|문제|장) \(?\d+\)?"
+)
+NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
+#: 수로 세지 않고 말로 읽는 작은 정수.
+SMALL = 12
+#: 계산한 것도 인용한 것도 아니지만 적어도 되는 수와 그 까닭.
+AGREED = {}
+
+
+def typed_numbers(path, text):
+    """글과 대체 텍스트에 있으나 쪽의 코드에도, 인용한 문단에도 없는 수의 (줄, 수)."""
+    code = "\n".join(snippet.source for snippet in find_snippets(path, text))
+    known = {_plain(number) for number in re.findall(r"\d[\d,_]*(?:\.\d+)?", code)}
+    known |= AGREED.get(Path(path).stem, set())
+    for first, paragraph in _prose(text, Path(path).suffix):
+        if re.search(r"\{cite(:\w+)?\}`|:cite(:\w+)?:`", paragraph):
+            continue
+        for number, line in enumerate(paragraph.split("\n"), first):
+            for match in NUMBER.finditer(NAMED.sub(" ", CODE.sub(" ", line))):
+                value = _plain(match[0])
+                if value not in known and ("." in value or int(value) > SMALL):
+                    yield number, match[0]
+
+
+def _plain(number):
+    return number.replace(",", "").replace("_", "")
+
+
+def _prose(text, suffix):
+    """코드 덩이를 뺀 (첫 줄, 문단). 그림의 대체 텍스트와 설명도 글입니다."""
+    lines, kept, fence = text.split("\n"), [], None
+    for line in lines:
+        opened = re.match(r"\s*(```+|:::+)\{?([\w-]*)", line)
+        directive = (
+            re.match(r"\.\. ([\w-]+)::|>>> ", line) if suffix == ".rst" else None
+        )
+        if (
+            fence is None
+            and directive
+            and (directive[1] or "pycon") in OPAQUE | {"code-cell"}
+        ):
+            fence = "indented" if directive[1] else "doctest"
+        elif fence is None and opened and opened[2] in OPAQUE | {"code-cell"}:
+            fence = opened[1]
+        elif fence == "indented" and line.strip() and not line.startswith(" "):
+            fence = None
+        elif fence == "doctest" and not line.strip():
+            fence = None
+        elif fence is None:
+            kept.append(line)
+            continue
+        elif fence not in {"indented", "doctest"} and line.strip() == fence:
+            fence = None
+        shown = re.match(r"\s+:?(alt|caption): (.*)", line)
+        kept.append(shown[2] if shown else "")
+    start = 1
+    for paragraph in re.split(r"(\n\s*\n)", "\n".join(kept)):
+        if paragraph.strip():
+            yield start, paragraph
+        start += paragraph.count("\n")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=NAMES)
+def test_no_number_is_typed(path):
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {number}"
+        for line, number in typed_numbers(path, read(path))
+    ]
+    assert not found, "쪽의 코드가 계산하지도, 확인하지도 않는 수입니다:\n" + "\n".join(
+        found
+    )
+
+
+@pytest.mark.parametrize(
+    "text, numbers",
+    [
+        ("정답률은 0.97입니다.", ["0.97"]),
+        ("모델이 37,000개를 씁니다.", ["37,000"]),
+        ("{cite}`paper`은 37,000개를 씁니다.", []),
+        ("2017년에 나온 논문의 3.2.1절, 실수 15, $d = 512$, `d = 64`", []),
+        ("정답률은 0.97입니다.\n\n```pycon\n>>> 0.97\n0.97\n```", []),
+        ("```{code-cell}\n---\nalt: 값은 0.5입니다.\n---\nprint(1)\n```", []),
+        (
+            "```{code-cell}\n---\nmystnb:\n  image:\n    alt: 값은 0.5\n---\nx\n```",
+            ["0.5"],
+        ),
+        ("| 값 | 0.5 |", []),
+        ("값이 셋, 곧 3개이고 12까지는 말로 읽습니다.", []),
+    ],
+)
+def test_typed_numbers_are_found(text, numbers):
+    assert [number for _, number in typed_numbers("page.md", text)] == numbers

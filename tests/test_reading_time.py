@@ -1,0 +1,76 @@
+"""읽는 시간: 보이는 글과 코드를 세고, 접힌 것과 연습문제는 세지 않는다."""
+
+import re
+
+import pytest
+
+HANGUL = "가" * 340 + "\n\n"  # 제목과 상자의 몇 글자가 더해져도 350을 넘지 않습니다
+LINES = "\n".join(f"print({n})" for n in range(12))
+
+
+def cell(source, *tags):
+    options = f":tags: [{', '.join(tags)}]\n\n" if tags else ""
+    return f"```{{code-cell}}\n{options}{source}\n```\n\n"
+
+
+@pytest.fixture(scope="module")
+def built(shared_book):
+    book = shared_book
+    conf = book.root / "conf" / "conf.py"
+    conf.write_text(
+        conf.read_text(encoding="utf-8") + 'reading_time_pages = "timed"\n',
+        encoding="utf-8",
+    )
+    doctests = "\n".join(f">>> {n}\n{n}" for n in range(6))
+    book.write(
+        timed_prose=HANGUL * 2,
+        timed_code=HANGUL + cell(LINES),
+        timed_doctest=f"```pycon\n{doctests}\n```\n",
+        timed_hidden=HANGUL + cell(LINES, "hide-input") + cell(LINES, "remove-cell"),
+        timed_folded=HANGUL
+        + "```{definition} masking.padding_mask\n:folded:\n```\n\n"
+        + "```{exercise} 문제\n:label: ex-a\n"
+        + HANGUL
+        + "```\n\n"
+        + "````{solution-start} ex-a\n:class: dropdown\n````\n\n"
+        + HANGUL
+        + cell(LINES)
+        + "````{solution-end}\n````\n",
+        timed_old_rst=HANGUL
+        + ".. code-cell:: python\n   :tags: hide-input\n\n"
+        + "".join(f"   {line}\n" for line in LINES.splitlines()),
+        other=HANGUL + "{minutes}`timed_code` {minutes}`total`\n",
+    )
+    result = book.build()
+    assert result.returncode == 0, result.stdout
+    return book
+
+
+@pytest.mark.parametrize(
+    "page, minutes",
+    [
+        ("timed_prose", 2),
+        ("timed_code", 2),
+        ("timed_doctest", 1),
+        ("timed_hidden", 1),
+        ("timed_folded", 1),
+        ("timed_old", 1),
+    ],
+)
+def test_what_is_shown_counts(built, page, minutes):
+    html = (built.html / f"{page}.html").read_text(encoding="utf-8")
+    (shown,) = re.findall(r'class="reading-time">\s*읽는 데 약 (\d+)분', html)
+    assert int(shown) == minutes
+
+
+def test_other_pages_name_the_time_and_the_sum(built):
+    html = (built.html / "other.html").read_text(encoding="utf-8")
+    assert "reading-time" not in html
+    assert re.search(r"2분 0\.\d시간", html)
+
+
+def test_a_page_that_was_not_timed_is_an_error(built):
+    built.write(other="{minutes}`nowhere`\n")
+    result = built.build()
+    assert result.returncode != 0
+    assert "읽는 시간을 재지 않은 쪽입니다: nowhere" in result.stdout

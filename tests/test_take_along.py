@@ -1,0 +1,189 @@
+"""노트북: 쪽과 같은 글과 셀을 담고, 저장소 없이 위에서부터 실행된다."""
+
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "build" / "html"
+NOTEBOOKS = sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.ipynb"))
+
+
+def run(notebook, folder):
+    """저장소가 아닌 빈 폴더에서 보통의 커널로 실행합니다."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    client = NotebookClient(
+        notebook, timeout=600, resources={"metadata": {"path": str(folder)}}
+    )
+    return client.execute(env=environment)
+
+
+def printed(cell):
+    """셀이 글자로 낸 것."""
+    return "".join(
+        output.get("text", "") or output.get("data", {}).get("text/plain", "")
+        for output in cell.outputs
+        if output.output_type in {"stream", "execute_result"}
+        and output.get("name") != "stderr"
+    )
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    """지은 사이트의 노트북을 둘씩 실행한 것. 실패는 그 노트북의 것으로 남깁니다."""
+
+    def run_one(name):
+        folder = tmp_path_factory.mktemp("empty")
+        try:
+            return run(nbformat.read(SITE / name, as_version=4), folder)
+        except Exception as error:  # 시험마다 제 것을 알립니다
+            return error
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(NOTEBOOKS, pool.map(run_one, NOTEBOOKS), strict=True))
+
+
+def test_every_lecture_is_offered_as_a_notebook():
+    lectures = {path.stem for path in (ROOT / "docs" / "lectures").glob("*.[mr][ds]*")}
+    offered = {Path(name).stem for name in NOTEBOOKS if name.startswith("lectures/")}
+    assert offered == lectures
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_runs_from_top_to_bottom_without_the_repository(executed, name):
+    done = executed[name]
+    assert not isinstance(done, Exception), done
+    assert nbformat.validate(done) is None
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_names_nothing_of_the_machine(name):
+    text = (SITE / name).read_text(encoding="utf-8")
+    assert str(ROOT) not in text
+    assert "myst_nb" not in text
+    assert "{ref}" not in text and "{term}" not in text and "{glue" not in text
+
+
+PAGE = """
+(here)=
+## 첫 절
+
+{ref}`여기 <here>`에서 **값**을 봅니다. 값은 {glue:text}`value`입니다.
+
+```{math}
+:label: eq-a
+a = 1
+```
+
+```{code-cell}
+value = 41 + 1
+print("값:", value)
+```
+
+```{code-cell}
+:tags: [remove-cell]
+
+from myst_nb import glue
+
+glue("value", value)
+```
+
+```pycon
+>>> import math
+>>> value + 1
+43
+>>> math.floor("a")
+Traceback (most recent call last):
+    ...
+TypeError: must be real number, not str
+```
+
+- 하나
+- 둘
+
+| 이름 | 수 |
+|---|---|
+| 값 | 42 |
+
+```{definition} masking.look_ahead_mask
+```
+
+```{exercise} 문제
+:label: ex-a
+
+값에 2를 더해 보세요.
+```
+
+````{solution-start} ex-a
+````
+
+```{code-cell}
+print(value + 2)
+```
+
+````{solution-end}
+````
+"""
+
+
+@pytest.fixture(scope="module")
+def small(shared_book):
+    shared_book.write(page=PAGE)
+    result = shared_book.build()
+    assert result.returncode == 0, result.stdout
+    return shared_book
+
+
+def test_the_page_becomes_words_and_cells(small):
+    notebook = nbformat.read(small.html / "page.ipynb", as_version=4)
+    words = "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    assert "## 첫 절" in words
+    assert "여기에서 **값**을 봅니다. 값은 42입니다." in words
+    assert "$$\na = 1 \\tag{1}\n$$" in words
+    assert "- 하나\n- 둘" in words
+    assert "| 이름 | 수 |\n| --- | --- |\n| 값 | 42 |" in words
+    assert "```python\ndef look_ahead_mask(length):" in words
+    assert "값에 2를 더해 보세요." in words
+    html = (small.html / "page.html").read_text(encoding="utf-8")
+    assert re.search(r'href="page\.ipynb"', html)
+
+
+def test_cells_and_examples_run_and_print_what_the_page_prints(small, tmp_path):
+    notebook = nbformat.read(small.html / "page.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    shown = [printed(cell).strip() for cell in code]
+    assert shown[:2] == ["값: 42", "43"]
+    assert shown[-1] == "44"
+    done = run(notebook, tmp_path)
+    again = [printed(cell).strip() for cell in done.cells if cell.cell_type == "code"]
+    assert again[:2] + again[-1:] == shown[:2] + shown[-1:]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_builds_make_the_same_notebook(small):
+    first = (small.html / "page.ipynb").read_bytes()
+    assert small.build().returncode == 0
+    assert (small.html / "page.ipynb").read_bytes() == first
+
+
+def test_the_repository_adds_colab_and_the_installation(small):
+    conf = small.root / "conf" / "conf.py"
+    before = conf.read_text(encoding="utf-8")
+    url = "https://github.com/example/notes"
+    conf.write_text(
+        before.replace('repository_url = ""', f'repository_url = "{url}"'),
+        encoding="utf-8",
+    )
+    result = small.build()
+    conf.write_text(before, encoding="utf-8")
+    assert result.returncode == 0, result.stdout
+    notebook = nbformat.read(small.html / "page.ipynb", as_version=4)
+    assert notebook.cells[2].source == f"%pip install -q git+{url}"
+    html = (small.html / "page.html").read_text(encoding="utf-8")
+    assert "colab.research.google.com/github/example/notes/blob/gh-pages/page" in html
