@@ -60,7 +60,6 @@ VARIANTS = {
 FRESH_PER_FORM = 2000
 #: 자료를 다 보는 갈래는 서로 가까워 시드가 더 필요합니다. 늘리면 모자란 것만 잽니다.
 SEEDS = {name: 2 if "pairs" in changes else 5 for name, changes in VARIANTS.items()}
-SEEDS["fresh"] = 4
 #: 시드 하나씩 모든 갈래를 돕니다. 도중에 멈추어도 모든 갈래에 결과가 있습니다.
 PLAN = [
     {"what": name, "seed": seed}
