@@ -1,11 +1,12 @@
-"""「토큰화」가 읽는 것: 큰 말뭉치에서 어절의 종류가 느는 빠르기와 서브워드가 자르는 자리.
+"""「토큰화」가 읽는 것: 어절의 종류가 느는 빠르기와 서브워드가 자르는 자리.
 
-자료 둘은 저장소에 없습니다. 폴더 하나에 담아 두고 ``TRANSFORMER_NOTES_DATA``로 알립니다.
+자료 둘은 저장소에 없습니다. 폴더 하나에 담고 ``TRANSFORMER_NOTES_DATA``로 알립니다.
 저장된 결과를 읽거나 낡았는지 보는 데에는 자료가 필요하지 않습니다.
 
-- ``python_docs.en-ko.tsv.gz``: 파이썬 문서의 한국어 번역(python/python-docs-ko의 가지 3.13,
-  커밋 d0c58403)의 .po 파일에서 뽑은 줄마다의 (문서, 영어, 한국어). 확정된 번역만, 역할과
-  강조의 표시를 지우고, 한글이나 영어 낱말이 없는 것과 똑같은 것을 뺐습니다.
+- ``python_docs.en-ko.tsv.gz``: 파이썬 문서의 한국어 번역(python/python-docs-ko의 3.13,
+  커밋 d0c58403)의 .po 파일에서 뽑은 줄마다의 (문서, 영어, 한국어). 확정된 번역만
+  담고 역할과 강조의 표시를 지웠습니다. 한글이나 영어 낱말이 없는 것과 똑같은 것은
+  뺐습니다.
 - ``nsmc_raw_200k.tsv.gz``: 영화 감상평 20만 개의 줄마다의 (영화, 번호, 별점, 글).
   e9t/nsmc의 ``raw``(커밋 cc0670e8)에서 그 말뭉치의 방법대로 뽑았습니다.
 """
@@ -64,7 +65,13 @@ SAMPLE = [
 def rows(what):
     """파일의 줄을 나눈 것. 머리의 줄은 뺍니다."""
     folder = os.environ.get("TRANSFORMER_NOTES_DATA", ROOT / "build" / "data")
-    text = gzip.decompress((Path(folder) / SETTINGS[what]).read_bytes()).decode()
+    path = Path(folder) / SETTINGS[what]
+    if not path.exists():
+        raise FileNotFoundError(
+            f"자료가 없습니다: {path}. 이 파일의 맨 위에 적힌 곳에서 받아 폴더에 두고 "
+            "TRANSFORMER_NOTES_DATA로 그 폴더를 알려 주세요."
+        )
+    text = gzip.decompress(path.read_bytes()).decode()
     _, *lines = text.splitlines()
     return hashlib.sha256(text.encode()).hexdigest()[:16], [
         line.split("\t") for line in lines
@@ -72,7 +79,7 @@ def rows(what):
 
 
 def split(groups, seed):
-    """문서나 영화를 통째로 가릅니다. 학습할 줄의 번호는 섞고, 시험할 것은 그대로입니다."""
+    """문서나 영화를 통째로 가릅니다. 학습할 줄의 번호만 섞습니다."""
     rng = np.random.default_rng(seed)
     names = rng.permutation(sorted(set(groups)))
     test = set(names[: int(len(names) * SETTINGS["held_out"])])
