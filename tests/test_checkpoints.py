@@ -164,7 +164,7 @@ def test_stray_files_are_neither_read_nor_removed(tmp_path, finished):
     run(tmp_path, epochs=2, save_every=4)
     (tmp_path / "checkpoint").write_text("망가진 명부")  # 옛 폴더에 있습니다
     for stray in ("step-abc", "step-", "step-0", "step-007", "step-9.5", "step-²"):
-        (tmp_path / f"{stray}.index").write_text("걸음이 적히지 않은 이름")
+        (tmp_path / f"{stray}.index").write_text("스텝이 적히지 않은 이름")
     seen = []
     original = Batches.at
     with pytest.MonkeyPatch.context() as patch:

@@ -13,6 +13,7 @@ import subprocess
 import unicodedata
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -26,10 +27,11 @@ from tensorflow.python.framework.config import (
 )
 
 from transformer_notes import cli, decoding, training
+from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import pairs as cli_pairs
 from transformer_notes.cli import run_folder
 from transformer_notes.cli import train as cli_train
-from transformer_notes.cli import translate as cli_translate
+from transformer_notes.cli.options import LEARNING_RATE, SETTINGS
 from transformer_notes.tokenization import Tokenizer
 from transformer_notes.transformer import Transformer, TransformerConfig
 
@@ -81,6 +83,13 @@ def newest(folder):
 
 def weights(folder):
     return training.average_checkpoints(folder / "checkpoints", 1)
+
+
+def answers(result):
+    """답<탭>확률인 줄마다의 답. 빈 줄은 그대로입니다."""
+    lines = result.stdout.splitlines()
+    assert all(re.fullmatch(r"([^\t]*\t[01]\.\d\d)?", line) for line in lines)
+    return [line.split("\t")[0] for line in lines]
 
 
 def edit(path, change):
@@ -141,7 +150,7 @@ def test_a_finished_run_says_so_and_changes_nothing(finished, pairs):
 def test_more_epochs_continue_a_finished_run(copied):
     before = newest(copied)
     result = run("train", copied, "--epochs", 61)
-    assert f"{before:,}걸음에서 이어 갑니다" in result.stdout
+    assert f"{before:,}스텝에서 이어 갑니다" in result.stdout
     assert newest(copied) == before // 60 * 61
     assert json.loads((copied / "run.json").read_text())["settings"]["epochs"] == 61
 
@@ -178,6 +187,74 @@ def test_a_folder_of_another_version_says_what_to_do(copied, command, number):
     edit(copied / "run.json", change)
     line = refuse(command, copied)
     assert f"형식: {number}" in line and "9.9" in line and "다시 학습하세요" in line
+
+
+def test_a_folder_of_format_2_is_still_read(copied):
+    """학습률의 설정을 적기 전의 폴더입니다. 그때의 스케줄은 논문의 것뿐이었습니다."""
+
+    def change(record):
+        record["format"] = 2
+        del record["settings"]["schedule"], record["settings"]["learning_rate"]
+
+    before = answers(run("translate", copied, "둘 셋 넷"))
+    edit(copied / "run.json", change)
+    assert answers(run("translate", copied, "둘 셋 넷")) == before
+    run("train", copied, "--epochs", 61)
+    record = json.loads((copied / "run.json").read_text(encoding="utf-8"))
+    assert record["format"] == run_folder.FORMAT
+    assert record["settings"]["schedule"] == "paper"
+    edit(copied / "run.json", lambda record: record["settings"].pop("schedule"))
+    assert "있어야 할 이름" in refuse("translate", copied, "둘", code=1)
+
+
+@pytest.mark.parametrize("schedule, rate", [("paper", 0.1), ("cosine", None)])
+def test_a_rate_that_does_not_fit_the_schedule_is_damage(copied, schedule, rate):
+    def change(record):
+        record["settings"] |= {"schedule": schedule, "learning_rate": rate}
+
+    edit(copied / "run.json", change)
+    assert "learning_rate" in refuse("translate", copied, "둘", code=1)
+
+
+def test_the_optimizer_follows_the_schedule_that_was_asked_for():
+    """날짜의 기본값은 「날짜 읽기」의 것과 같은 학습률을 냅니다."""
+    date = {name: setting.default for name, setting in SETTINGS.items()}
+    date["learning_rate"] = LEARNING_RATE
+    steps = np.arange(1600)
+    cosine = cli_train.make_optimizer(date, 1600)
+    page = keras.optimizers.schedules.CosineDecay(
+        0.0, 1400, warmup_target=0.003, warmup_steps=200
+    )
+    ours = [float(cosine._learning_rate(step)) for step in steps[::40]]
+    assert ours == [float(page(step)) for step in steps[::40]]
+    assert (cosine.beta_2, cosine.epsilon) == (0.98, 1e-9)
+    paper = cli_train.make_optimizer(date | {"schedule": "paper"}, 1600)
+    assert float(paper._learning_rate(200)) == pytest.approx((64 * 200) ** -0.5)
+    constant = cli_train.make_optimizer(date | {"schedule": "constant"}, 1600)
+    assert float(constant.learning_rate) == np.float32(0.003)
+    short = cli_train.make_optimizer(date, 10)  # 웜업보다 짧은 학습
+    assert float(short._learning_rate(5)) == np.float32(0.003)
+    assert float(short._learning_rate(10)) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "constant"])
+def test_a_run_with_another_schedule_ends_and_resumes(tmp_path, pairs, schedule):
+    folder = tmp_path / schedule
+    short = ["--epochs", 2, "--save-every", 2]
+    asked = ["--schedule", schedule, "--learning-rate", 0.01]
+    run("train", folder, "--data", pairs, *SMALL, *short, *asked)
+    settings = run_folder.read(folder)["settings"]
+    assert (settings["schedule"], settings["learning_rate"]) == (schedule, 0.01)
+    for path in (folder / "checkpoints").glob(f"step-{newest(folder)}.*"):
+        path.unlink()
+    assert "이어 갑니다" in run("train", folder).stdout
+    assert "--learning-rate 0.01" in refuse("train", folder, "--learning-rate", 0.1)
+
+
+def test_the_papers_schedule_takes_no_rate(tmp_path, pairs):
+    data = tmp_path / "run", "--data", pairs
+    assert "--schedule cosine" in refuse("train", *data, "--learning-rate", 0.01)
+    assert not (tmp_path / "run").exists()
 
 
 def test_other_library_versions_are_noted(copied):
@@ -355,7 +432,7 @@ def test_a_model_too_large_for_the_memory_is_refused(tmp_path, pairs, monkeypatc
 def test_files_that_are_not_checkpoints_are_not_counted(copied):
     for name in ("step-abc.index", "step-.index", "step-9x.index"):
         (copied / "checkpoints" / name).write_bytes(b"")
-    assert f"({newest(copied):,}걸음)" in run("train", copied).stdout
+    assert f"({newest(copied):,}스텝)" in run("train", copied).stdout
     assert run("translate", copied, "하나 둘 셋").stderr == ""
 
 
@@ -376,7 +453,7 @@ def test_a_damaged_newest_checkpoint_is_reported_and_the_one_before_used(copied)
     for path in (copied / "checkpoints").glob(f"step-{newest(copied)}.data*"):
         path.write_bytes(path.read_bytes()[:-100])
     result = run("translate", copied, "둘 셋 넷")
-    assert result.stdout.strip().isdigit()
+    assert answers(result)[0].isdigit()
     (line,) = result.stderr.splitlines()
     assert line.startswith("경고: 체크포인트") and "망가져" in line
 
@@ -396,7 +473,7 @@ def test_a_full_disk_while_training_says_where_it_stands(copied, monkeypatch):
 @pytest.mark.parametrize(
     "error, message",
     [
-        (FloatingPointError("3번째 걸음에서 멈추었습니다"), "오류: 3번째 걸음에서"),
+        (FloatingPointError("3번째 스텝에서 멈추었습니다"), "오류: 3번째 스텝에서"),
         (tf.errors.ResourceExhaustedError(None, None, "OOM"), "--tokens를 줄여"),
         (tf.errors.InternalError(None, None, "a\nb"), "TensorFlow가 멈추었습니다: a b"),
         (PermissionError(errno.EACCES, os.strerror(errno.EACCES)), "권한이 없습니다"),
@@ -421,10 +498,10 @@ def test_answers_equal_greedy_and_beam_search(opened):
     ids = tokenizer.encode(texts, eos=True)
     special = tokenizer.bos_id, tokenizer.eos_id
     greedy = tokenizer.decode(decoding.greedy(model, ids, *special).numpy())
-    assert run("translate", opened, *texts).stdout.splitlines() == greedy
+    assert answers(run("translate", opened, *texts)) == greedy
     beams, _ = decoding.beam_search(model, ids, *special, beam_size=3)
-    answers = run("translate", opened, *texts, "--beam", 3).stdout.splitlines()
-    assert answers == tokenizer.decode(beams.numpy())
+    found = answers(run("translate", opened, *texts, "--beam", 3))
+    assert found == tokenizer.decode(beams.numpy())
 
 
 def test_lines_of_input_and_output_agree(opened):
@@ -463,7 +540,7 @@ def test_long_input_is_warned_about_and_too_long_refused(opened):
 def test_attention_is_drawn(opened, tmp_path, suffix, start):
     path = tmp_path / f"map.{suffix}"
     result = run("translate", opened, "하나 둘 셋", "--attention", path)
-    assert result.stdout.strip().isdigit()
+    assert answers(result)[0].isdigit()
     assert result.stderr == f"그렸습니다: {path}\n"
     assert path.read_bytes().startswith(start)
     assert list(tmp_path.iterdir()) == [path]
@@ -489,8 +566,8 @@ def reload(folder):
 
 def scores(text):
     match = re.fullmatch(
-        r"짝 +([\d,]+)개\n완전 일치 +([\d.]+)% \(([\d,]+)개\)\n손실 +([\d.]+)\n"
-        r"정확도 +([\d.]+)%\n",
+        r"짝 +([\d,]+)개\n완전 일치 +([\d.]+)% \(([\d,]+)개\)\n"
+        r"손실 +([\d.]+) \(스무딩 없이\)\n정확도 +([\d.]+)%\n",
         text,
     )
     return [float(number.replace(",", "")) for number in match.groups()]
@@ -534,8 +611,37 @@ def test_averaged_checkpoints_are_used_on_request(finished):
     assert any(np.any(a != b) for a, b in zip(average, weights(finished)))
     loss = scores(run("evaluate", finished).stdout)[3]
     assert loss != scores(run("evaluate", finished, "--average", count).stdout)[3]
-    line = refuse("evaluate", finished, "--average", count + 1, code=1)
-    assert f"받은 것: {count}개" in line
+    for command in ["evaluate"], ["translate"]:
+        line = refuse(*command, finished, "--average", count + 1)
+        assert line.startswith(
+            f"오류: --average에는 남아 있는 체크포인트의 수 {count} "
+        )
+        assert not re.search(r"\b(n|keep)\b", line)
+
+
+def test_the_best_weights_can_be_chosen(copied):
+    """가장 옛 체크포인트를 best에 두어, 가장 새것과 다르게 합니다."""
+    folder = copied / "checkpoints"
+    oldest = training.saved_steps(folder)[0]
+    shutil.rmtree(folder / "best")
+    (folder / "best").mkdir()
+    for path in folder.glob(f"step-{oldest}.*"):
+        shutil.copy(path, folder / "best")
+    record = run_folder.read(copied)
+    _, model = run_folder.open_model(copied, record, best=True)
+    best = training.best_checkpoint(folder)
+    for a, b in zip(model.get_weights(), best, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert any(np.any(a != b) for a, b in zip(best, weights(copied)))
+    losses = [
+        scores(run("evaluate", copied, *options).stdout)[3]
+        for options in ([], ["--best"])
+    ]
+    assert losses[0] != losses[1]
+    line = refuse("evaluate", copied, "--best", "--average", 2)
+    assert "--best와 --average" in line
+    shutil.rmtree(folder / "best")
+    assert "best가 없습니다" in refuse("translate", copied, "둘", "--best", code=1)
 
 
 # --- 진짜 프로세스 --------------------------------------------------------------------
@@ -553,22 +659,25 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_ends_with_the_same_bits(
         text=True,
     ) as process:
         process.stdout.readline()  # 무엇을 학습하는지
-        assert "걸음" in process.stdout.readline()
+        assert "두 수를 바로 견주지 마세요" in process.stdout.readline()
+        assert "스텝" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     (line,) = errors.splitlines()
-    assert re.match(r"멈추었습니다. [\d,]+걸음에서 이어 가려면: ", line)
+    assert re.match(r"멈추었습니다. [\d,]+스텝에서 이어 가려면: ", line)
     assert line.endswith(f"train {folder}")
     stopped = newest(folder)
 
-    assert f"{stopped}걸음에서 이어 갑니다" in run("train", folder).stdout
+    assert f"{stopped}스텝에서 이어 갑니다" in run("train", folder).stdout
     assert newest(folder) > stopped
     for a, b in zip(weights(folder), weights(finished), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
-def test_ctrl_c_before_the_first_checkpoint_says_so(tmp_path, pairs, monkeypatch):
+def test_ctrl_c_before_the_first_checkpoint_says_so(
+    tmp_path, pairs, finished, monkeypatch
+):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
@@ -580,9 +689,8 @@ def test_ctrl_c_before_the_first_checkpoint_says_so(tmp_path, pairs, monkeypatch
         monkeypatch.setattr(module, "start_tensorflow", interrupt)
     result = run("train", tmp_path / "new", code=130)
     assert "같은 명령을 다시" in result.stderr
-    assert run("translate", tmp_path / "run", "둘", code=130).stderr.strip() == (
-        "멈추었습니다."
-    )
+    stopped = run("translate", finished, "둘", code=130)
+    assert stopped.stderr.strip() == "멈추었습니다."
 
 
 def test_a_pipe_gets_answers_and_nothing_else(finished):
@@ -595,12 +703,13 @@ def test_a_pipe_gets_answers_and_nothing_else(finished):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
-        process.stdin.write("하나 둘 셋\n".encode() * cli_translate.BATCH)
+        process.stdin.write("하나 둘 셋\n".encode() * cli_answers.BATCH)
         process.stdin.flush()
         first = process.stdout.readline().decode()  # 입력이 끝나기 전에 답합니다
         process.stdout.close()
-        process.stdin.write("하나 둘 셋\n".encode() * cli_translate.BATCH * 20)
+        process.stdin.write("하나 둘 셋\n".encode() * cli_answers.BATCH * 20)
         process.stdin.close()
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 1
-    assert first == run("translate", finished, "하나 둘 셋").stdout == "123\n"
+    assert first == run("translate", finished, "하나 둘 셋").stdout
+    assert re.fullmatch(r"123\t[01]\.\d\d\n", first)

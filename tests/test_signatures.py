@@ -28,7 +28,10 @@ FUNCTIONS = {
         "model, source_ids, bos_id, eos_id, max_extra=50, beam_size=4, "
         "length_penalty=0.6, return_beams=False, jit_compile=False"
     ),
-    "decoding.translate": "model, tokenizer, texts, max_extra=50, beam_size=None",
+    "decoding.translate": (
+        "model, tokenizer, texts, max_extra=50, beam_size=None, temperature=None, "
+        "seed=None"
+    ),
     "transformer.TransformerConfig.paper_base": "vocab_size=37000",
     "transformer.TransformerConfig.paper_big": "vocab_size=37000",
     "transformer.TransformerConfig.table3": "vocab_size=37000",

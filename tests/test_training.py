@@ -100,14 +100,14 @@ def test_one_epoch_equals_keras_fit(tmp_path):
 
 def test_exploding_loss_stops_and_names_the_step(tmp_path):
     huge = keras.optimizers.SGD(1e9)
-    with pytest.raises(FloatingPointError, match=r"[23]번째 걸음.*학습률.*없음"):
+    with pytest.raises(FloatingPointError, match=r"[23]번째 스텝.*학습률.*없음"):
         run(tmp_path, optimizer=huge)
 
 
 def test_nan_stops_before_it_reaches_a_checkpoint(tmp_path):
     optimizer = adam(16, 20)
     model = toy(poison=optimizer)
-    with pytest.raises(FloatingPointError, match="4번째 걸음.*nan.*step-2"):
+    with pytest.raises(FloatingPointError, match="4번째 스텝.*nan.*step-2"):
         run(tmp_path, model=model, optimizer=optimizer, save_every=2)
     assert all(np.isfinite(w).all() for w in average_checkpoints(tmp_path, 1))
 
@@ -235,7 +235,7 @@ def a_second_a_step(monkeypatch):
 
 
 def tokens_a_step(steps):
-    """첫 걸음을 빼고 센, 걸음마다의 진짜 토큰. 걸음에 1초이면 토큰의 빠르기입니다."""
+    """첫 스텝을 빼고 센, 스텝마다의 진짜 토큰. 스텝에 1초이면 토큰의 빠르기입니다."""
     data = Batches(PAIRS, 30, seed=3)
     real = [np.count_nonzero(data.at(step)[1]) for step in range(1, steps)]
     return f"{sum(real) / len(real):,.0f}토큰/초"
@@ -248,10 +248,10 @@ def test_without_a_terminal_every_save_is_one_plain_line(
     history, _ = run(tmp_path, epochs=2, progress=True, tensorboard=True)
     steps = history[0]["step"]
     expected = [
-        f"{steps}/{2 * steps}걸음  손실 {history[0]['loss']:.4f}  "
+        f"{steps}/{2 * steps}스텝  손실 {history[0]['loss']:.4f}  "
         f"{tokens_a_step(steps)}  남은 시간 0:{steps:02}  "
         f"검증 손실 {history[0]['validation_loss']:.4f}",
-        f"{2 * steps}/{2 * steps}걸음  손실 {history[1]['loss']:.4f}  "
+        f"{2 * steps}/{2 * steps}스텝  손실 {history[1]['loss']:.4f}  "
         f"{tokens_a_step(2 * steps)}  남은 시간 0:00  "
         f"검증 손실 {history[1]['validation_loss']:.4f}",
     ]
@@ -270,7 +270,7 @@ def test_progress_may_be_off_or_go_to_a_stream_that_can_only_write(
     plain = SimpleNamespace(write=lines.append, flush=lambda: None)
     monkeypatch.setattr(sys, "stdout", plain)
     run(tmp_path / "plain", epochs=1, progress=True)
-    assert re.fullmatch(r"\d+/\d+걸음  손실 .*검증 손실 [\d.]+\n", "".join(lines))
+    assert re.fullmatch(r"\d+/\d+스텝  손실 .*검증 손실 [\d.]+\n", "".join(lines))
 
 
 class Terminal(io.StringIO):
@@ -300,7 +300,7 @@ class Terminal(io.StringIO):
     def frames(self):
         """제자리에 그려졌던 줄. 다시 그리면 지워지고, 마지막 것은 끝내며 지워집니다."""
         text = re.sub(r"\x1b\[([\d;]*m|2K|\?25l)", "", self.getvalue())
-        return re.findall(r"[^\x1b\r\n]*걸음[^\x1b\r\n]*(?=\r|\n\x1b\[\?25h)", text)
+        return re.findall(r"[^\x1b\r\n]*스텝[^\x1b\r\n]*(?=\r|\n\x1b\[\?25h)", text)
 
 
 def terminal(monkeypatch, columns=100):
@@ -320,7 +320,7 @@ def test_the_bar_is_drawn_in_place_and_only_the_lines_of_the_saves_remain(
     assert [line.split("/")[0] for line in lines] == [str(total // 2), str(total)]
     assert cursor_shown and sys.stdout is screen
     last = screen.frames()[-1]
-    assert re.match(rf"━+ +{total}/{total}걸음  손실 ", last)
+    assert re.match(rf"━+ +{total}/{total}스텝  손실 ", last)
     assert last.rstrip().endswith(f"{tokens_a_step(total)}  남은 시간 0:00")
 
 
@@ -354,7 +354,7 @@ def test_the_bar_never_breaks_the_line_of_a_narrow_terminal(tmp_path, monkeypatc
 def test_the_time_left_is_written_as_a_clock(
     tmp_path, capsys, monkeypatch, seconds, text
 ):
-    times = iter([0.0, seconds])  # 첫 걸음과 둘째 걸음
+    times = iter([0.0, seconds])  # 첫 스텝과 둘째 스텝
     watch = SimpleNamespace(monotonic=lambda: next(times))
     monkeypatch.setattr(training, "time", watch)
     bar = training._Progress(0, 3, shown=True)

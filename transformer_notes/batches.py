@@ -11,14 +11,14 @@ from transformer_notes.tokenization import pad_rows
 class Batches:
     """길이가 비슷한 문장끼리, 토큰의 수가 한도를 넘지 않게 묶은 배치입니다 (5.1절).
 
-    에폭마다 모든 짝이 꼭 한 번 나옵니다. 차례는 `(seed, 에폭)`이 정하므로, 걸음의
+    에폭마다 모든 짝이 꼭 한 번 나옵니다. 차례는 `(seed, 에폭)`이 정하므로, 스텝의
     번호만 알면 어느 배치든 바로 만듭니다. 한 에폭의 배치 수는 언제나 같습니다.
 
     Args:
         pairs: `(source_ids, target_ids)`의 열. 정수이고 길이는 저마다 달라도 됩니다.
             target_ids는 `<bos>`로 시작해 `<eos>`로 끝납니다. 뒤에 붙은 패딩은 뗍니다.
         tokens: 배치 하나의 한도. 패딩까지 세어, 입력도 정답도 이 수를 넘지 않습니다.
-        seed: 섞는 씨앗, 0 이상의 정수.
+        seed: 섞는 시드, 0 이상의 정수.
         pad_id: 패딩 토큰의 번호.
 
     Raises:
@@ -56,10 +56,10 @@ class Batches:
         return len(self._cuts) + 1
 
     def at(self, step):
-        """step번째 걸음의 배치입니다. 에폭이 바뀌면 새로 섞습니다.
+        """step번째 스텝의 배치입니다. 에폭이 바뀌면 새로 섞습니다.
 
         Args:
-            step: 학습의 처음부터 센 걸음, 0 이상의 정수.
+            step: 학습의 처음부터 센 스텝, 0 이상의 정수.
 
         Returns:
             `((source_ids, target_ids), labels)`. int32, (batch, 가장 긴 길이)입니다.

@@ -67,8 +67,8 @@ def best_checkpoint(folder):
 class Checkpoints:
     """학습의 상태를 폴더에 쓰고 되살립니다. `train`이 씁니다.
 
-    상태는 가중치, 옵티마이저, 드롭아웃의 씨앗, 걸음, 가장 좋은 검증 손실입니다.
-    데이터의 자리는 걸음이 정합니다. 여러 기계로 학습하면 그 가운데 하나만 `folder`에
+    상태는 가중치, 옵티마이저, 드롭아웃의 시드, 스텝, 가장 좋은 검증 손실입니다.
+    데이터의 자리는 스텝이 정합니다. 여러 기계로 학습하면 그 가운데 하나만 `folder`에
     씁니다.
 
     Args:
@@ -99,7 +99,7 @@ class Checkpoints:
         self._state = tf.train.Checkpoint(
             weights=weights,
             optimizer=[variable.value for variable in optimizer.variables],
-            # 가중치가 아닌 변수: Dropout이 난수를 뽑을 때마다 바꾸는 씨앗
+            # 가중치가 아닌 변수: Dropout이 난수를 뽑을 때마다 바꾸는 시드
             seeds=[v.value for v in model.variables if id(v) not in counted],
             step=self._step,
             best=self._best_loss,
@@ -122,7 +122,7 @@ class Checkpoints:
         새로 시작합니다. 기록은 학습에 쓰이지 않습니다.
 
         Returns:
-            되살린 걸음. 체크포인트가 없으면 0입니다.
+            되살린 스텝. 체크포인트가 없으면 0입니다.
 
         Raises:
             ValueError: 다른 모델이나 다른 데이터로 만든 체크포인트.
@@ -181,7 +181,7 @@ class Checkpoints:
                 raise
             raise OSError(
                 errno.ENOSPC,
-                f"디스크가 가득 차서 {step}번째 걸음의 체크포인트를 쓰지 "
+                f"디스크가 가득 차서 {step}번째 스텝의 체크포인트를 쓰지 "
                 f"못했습니다. 마지막 체크포인트: {self.newest() or '없음'}. "
                 "자리를 비우고 같은 명령을 다시 실행하면 거기에서 이어 갑니다",
                 str(self.folder),
@@ -264,7 +264,7 @@ def _read_history(path):
 
 
 def _is_record(value):
-    """`{"step": 걸음, "loss": 수}`인지. 검증했으면 `"validation_loss"`도 수입니다."""
+    """`{"step": 스텝, "loss": 수}`인지. 검증했으면 `"validation_loss"`도 수입니다."""
     if not isinstance(value, dict) or not {"step", "loss"} <= set(value):
         return False
     numbers = all(type(number) in (int, float) for number in value.values())

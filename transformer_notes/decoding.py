@@ -215,7 +215,15 @@ class Answer(NamedTuple):
     ids: np.ndarray
 
 
-def translate(model, tokenizer, texts, max_extra=50, beam_size=None):
+def translate(
+    model,
+    tokenizer,
+    texts,
+    max_extra=50,
+    beam_size=None,
+    temperature=None,
+    seed=None,
+):
     """글을 번호로 바꾸어 답을 만들고, 답을 다시 글로 바꿉니다.
 
     Args:
@@ -224,13 +232,21 @@ def translate(model, tokenizer, texts, max_extra=50, beam_size=None):
         texts: 문자열의 열. 저마다 비어 있지 않아야 합니다.
         max_extra: 입력보다 더 쓸 수 있는 토큰의 수.
         beam_size: 빔의 수. None이면 그리디입니다.
+        temperature: 주면 이 온도로 `sample`합니다. `beam_size`와 함께 주지 않습니다.
+        seed: `sample`의 시드.
 
     Returns:
         `Answer`의 목록. texts와 순서가 같습니다.
 
     Raises:
-        ValueError: 빈 글. 나머지는 `greedy`와 같습니다.
+        ValueError: 빈 글, 함께 준 `beam_size`와 `temperature`. 나머지는 `greedy`,
+            `beam_search`, `sample`과 같습니다.
     """
+    if beam_size is not None and temperature is not None:
+        raise ValueError(
+            "beam_size와 temperature 가운데 하나가 필요합니다. 받은 것: 둘 다. "
+            "찾으려면 beam_size만, 뽑으려면 temperature만 주세요."
+        )
     rows = [tokenizer.encode(text, eos=True) for text in texts]
     for place, row in enumerate(rows):
         if len(row) == 1:  # <eos>뿐입니다
@@ -242,10 +258,12 @@ def translate(model, tokenizer, texts, max_extra=50, beam_size=None):
         return []
     source_ids = pad_rows(rows, tokenizer.pad_id)
     inputs = model, source_ids, tokenizer.bos_id, tokenizer.eos_id, max_extra
-    if beam_size is None:
-        ids = greedy(*inputs).numpy()
-    else:
+    if temperature is not None:
+        ids = sample(*inputs, temperature, seed=seed).numpy()
+    elif beam_size is not None:
         ids = beam_search(*inputs, beam_size=beam_size)[0].numpy()
+    else:
+        ids = greedy(*inputs).numpy()
     rows = [row[row != tokenizer.pad_id] for row in ids]
     return [
         Answer(text, bool(tokenizer.eos_id in row), row)

@@ -45,13 +45,13 @@ def replacing(path):
 
 
 def saved_steps(folder):
-    """다 쓴 체크포인트의 걸음을 옛것부터 늘어놓습니다. 내용은 읽지 않습니다.
+    """다 쓴 체크포인트의 스텝을 옛것부터 늘어놓습니다. 내용은 읽지 않습니다.
 
     Args:
         folder: `train`의 폴더. 아직 없어도 됩니다.
 
     Returns:
-        정수의 목록. 걸음이 적히지 않은 이름은 세지 않습니다.
+        정수의 목록. 스텝이 적히지 않은 이름은 세지 않습니다.
     """
     # 색인은 맨 나중에 쓰입니다.
     names = (path.name for path in Path(folder).glob("step-*.index"))

@@ -107,26 +107,31 @@ def attention_heatmap(weights, query_tokens, key_tokens, title=""):
 
 
 def attention_heads(weights, query_tokens, key_tokens, titles=None):
-    """여러 헤드의 가중치를 같은 눈금으로 나란히 그립니다.
+    """여러 헤드의 가중치를 같은 눈금으로, 한 줄에 둘씩 그립니다.
 
     Args:
         weights: 실수, (num_heads, length_q, length_k).
         query_tokens: 문자열 length_q개.
         key_tokens: 문자열 length_k개.
-        titles: 헤드마다의 제목. None이면 "헤드 0"부터 번호를 붙입니다.
+        titles: 헤드마다의 제목. None이면 "헤드 1"부터 번호를 붙입니다.
 
     Returns:
         `matplotlib.figure.Figure`.
 
     Raises:
         ValueError: 3차원이 아닌 가중치, 토큰이나 제목의 수와 맞지 않는 모양.
+
+    Examples:
+        >>> drawn = attention_heads(np.full((3, 1, 2), 0.5), ["나는"], ["책을", "글을"])
+        >>> [axes.get_title() for axes in drawn.axes[:3]]
+        ['헤드 1', '헤드 2', '헤드 3']
     """
     weights = _weights_array(weights, 3, query_tokens, key_tokens)
     num_heads = len(weights)
-    titles = titles or [f"헤드 {head}" for head in range(num_heads)]
+    titles = titles or [f"헤드 {head}" for head in range(1, num_heads + 1)]
     if len(titles) != num_heads:
         raise ValueError(f"헤드가 {num_heads}개인데 제목을 {len(titles)}개 받았습니다.")
-    columns = min(num_heads, 4)
+    columns = min(num_heads, 2)  # 더 늘어놓으면 좁은 화면에서 글자를 읽을 수 없습니다
     rows = -(-num_heads // columns)
     size = 2.4 * columns + 0.8, 2.3 * rows + 0.4
     with figure(*size, rows, columns, squeeze=False) as (drawn, grid):
@@ -160,7 +165,7 @@ def positional_encoding_heatmap(encoding, title=""):
             f"받은 모양: {encoding.shape}."
         )
     limit = np.abs(encoding).max()
-    with figure(7.0, 4.0) as (drawn, axes):
+    with figure(5.6, 3.6) as (drawn, axes):
         image = axes.imshow(
             encoding,
             cmap=DIVERGING,

@@ -8,19 +8,19 @@ from transformer_notes import checks
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
-    r"""학습률을 직선으로 올렸다가 걸음의 제곱근에 반비례하게 내립니다 (5.3절의 식 3).
+    r"""학습률을 직선으로 올렸다가 스텝의 제곱근에 반비례하게 내립니다 (5.3절의 식 3).
 
     .. math:: \eta(s) = d_\text{model}^{-0.5}
               \min\left(s^{-0.5},\; s \cdot \text{warmup\_steps}^{-1.5}\right)
 
-    Keras는 걸음을 0부터 셉니다. 0에서는 1의 값을 줍니다.
+    Keras는 스텝을 0부터 셉니다. 0에서는 1의 값을 줍니다.
 
     Args:
         d_model: 모델의 차원, 1 이상의 정수.
-        warmup_steps: 웜업의 걸음 수, 1 이상의 정수.
+        warmup_steps: 웜업의 스텝 수, 1 이상의 정수.
 
     Call arguments:
-        step: 걸음. 정수나 실수, 파이썬의 수나 텐서.
+        step: 스텝. 정수나 실수, 파이썬의 수나 텐서.
 
     Returns:
         학습률. step이 float64이면 float64, 아니면 Keras의 기본 실수 dtype입니다.
@@ -58,7 +58,7 @@ def adam(d_model, warmup_steps=4000, **kwargs):
 
     Args:
         d_model: 모델의 차원.
-        warmup_steps: 웜업의 걸음 수.
+        warmup_steps: 웜업의 스텝 수.
         **kwargs: `keras.optimizers.Adam`의 다른 인자 (`global_clipnorm` 따위).
 
     Examples:

@@ -73,11 +73,11 @@ def train(
 ):
     """모델을 학습시킵니다. 언제 죽어도 같은 명령으로 이어집니다.
 
-    `save_every` 걸음마다 검증하고 체크포인트를 씁니다. `folder`에 체크포인트가 있으면
+    `save_every` 스텝마다 검증하고 체크포인트를 씁니다. `folder`에 체크포인트가 있으면
     가장 새것에서 이어 갑니다. 망가진 것은 경고하고 그 앞의 것을 씁니다. 기록이
     망가졌으면 경고하고 기록만 새로 시작합니다.
 
-    가중치, 옵티마이저, 드롭아웃의 씨앗, 걸음을 모두 되살립니다. 모델을 같은 씨앗으로
+    가중치, 옵티마이저, 드롭아웃의 시드, 스텝을 모두 되살립니다. 모델을 같은 시드으로
     만들었고 `tf.config.experimental.enable_op_determinism()`을 켰다면, 죽지 않고 끝난
     학습과 비트까지 같은 가중치로 끝납니다. 프로세스의 모든 연산을 바꾸는 설정이므로
     `train`은 켜지 않습니다. 부르는 쪽이 정합니다.
@@ -94,7 +94,7 @@ def train(
         validation: 검증할 `Batches`. 주면 손실이 가장 낮은 가중치를 `best/`에 둡니다.
         optimizer: Keras 옵티마이저. None이면 `adam(model.config.d_model)`.
         label_smoothing: 학습 손실의 ε. 검증 손실에는 쓰지 않습니다.
-        save_every: 몇 걸음마다 쓸지. None이면 에폭마다.
+        save_every: 몇 스텝마다 쓸지. None이면 에폭마다.
         keep: 남겨 둘 새 체크포인트의 수.
         progress: 진행을 표준 출력에 적을지. 터미널에는 막대를 그리고, 쓸 때마다 한 줄을
             적습니다. 터미널이 아니면 그 줄만 적습니다.
@@ -108,7 +108,7 @@ def train(
         TypeError: `Batches`가 아닌 데이터, 정수가 아닌 수.
         ValueError: 1보다 작은 수, 다른 모델이나 다른 데이터로 만든 체크포인트가 있는
             폴더.
-        FloatingPointError: 손실이 NaN이 되거나 터졌을 때. 그 걸음을 말합니다.
+        FloatingPointError: 손실이 NaN이 되거나 터졌을 때. 그 스텝을 말합니다.
         OSError: 디스크가 가득 찼을 때. 앞의 체크포인트는 그대로 있습니다.
     """
     _check_data("data", data)
@@ -180,9 +180,10 @@ _BATCH = ((_IDS, _IDS), _IDS)  # 길이가 달라도 그래프는 하나입니�
 
 
 def update_step(model, optimizer, label_smoothing=0.1, pad_id=0):
-    """한 걸음을 걷는 함수를 만듭니다: 로짓, 손실, 기울기, 갱신.
+    """한 스텝을 하는 함수를 만듭니다: 로짓, 손실, 기울기, 갱신.
 
-    `train`이 도는 걸음입니다. 지금의 `tf.distribute` 전략으로 배치를 나누어 계산합니다.
+    `train`이 되풀이하는 스텝입니다. 지금의 `tf.distribute` 전략으로 배치를 나누어
+    계산합니다.
 
     Args:
         model: 가중치가 만들어진 Keras 모델.
@@ -274,7 +275,7 @@ def own_rows(batch):
 
 def _explain_explosion(step, loss, checkpoint):
     return (
-        f"{step}번째 걸음에서 멈추었습니다. 손실: {loss:.4g}. NaN이거나, 아무 토큰이나 "
+        f"{step}번째 스텝에서 멈추었습니다. 손실: {loss:.4g}. NaN이거나, 아무 토큰이나 "
         "고를 때의 열 배를 넘었거나, 기울기가 유한하지 않습니다. 학습률을 낮추거나 "
         "warmup_steps를 늘리고, adam(..., global_clipnorm=1.0)으로 기울기를 자르고, "
         "float16이라면 bfloat16이나 LossScaleOptimizer를 써 보세요. "
@@ -291,7 +292,7 @@ def _check_data(name, data):
 
 
 class _Progress:
-    """걸음, 손실, 토큰의 빠르기, 남은 시간. 막대는 끝나거나 멈추면 지웁니다."""
+    """스텝, 손실, 토큰의 빠르기, 남은 시간. 막대는 끝나거나 멈추면 지웁니다."""
 
     def __init__(self, step, total, shown):
         self.step, self.total, self.shown = step, total, shown
@@ -307,7 +308,7 @@ class _Progress:
             redirect_stderr=False,  # 파일로 보낸 경고를 터미널로 가져오지 않습니다
             disable=not live,
         )
-        begun = f"{step:,}/{total:,}걸음"
+        begun = f"{step:,}/{total:,}스텝"
         self.task = self.bar.add_task(begun, total=total, completed=step)
 
     def __enter__(self):
@@ -319,7 +320,7 @@ class _Progress:
 
     def update(self, step, loss, tokens):
         now = time.monotonic()
-        if self.start is None:  # 첫 걸음은 그래프를 만드는 시간이므로 세지 않습니다
+        if self.start is None:  # 첫 스텝은 그래프를 만드는 시간이므로 세지 않습니다
             self.start, self.first = now, step
         else:
             self.tokens += tokens
@@ -334,7 +335,7 @@ class _Progress:
             print(line, flush=True)  # 막대가 있으면 그 위에 적힙니다
 
     def _line(self, loss):
-        line = f"{self.step:,}/{self.total:,}걸음  손실 {loss:.4f}"
+        line = f"{self.step:,}/{self.total:,}스텝  손실 {loss:.4f}"
         if self.tokens and self.seconds:
             a_step = self.seconds / (self.step - self.first)
             left = _clock(a_step * (self.total - self.step))

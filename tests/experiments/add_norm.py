@@ -35,11 +35,14 @@ SETTINGS = {
 }
 WRAPS = ["plain", "norm_only", "residual_only", "post_norm", "pre_norm"]
 DEEP = SETTINGS["most_blocks"]
+#: 학습하지 않고 재는 것. 쪽의 그림과 같습니다.
+UNTRAINED = {"blocks": 24, "d_model": 64, "num_heads": 4, "d_ff": 256, "length": 4}
 PLAN = [
     {"what": what, "blocks": blocks, "seed": seed}
     for seed in range(1, 6)
     for what, blocks in (("norm_only", 1), ("norm_only", DEEP), ("post_norm", DEEP))
 ]
+PLAN += [{"what": "untrained", "seed": seed} for seed in range(1, 6)]
 
 
 class Stack(keras.Model):
@@ -121,7 +124,55 @@ def train(what, blocks, ids, seed):
     return model, run(tf.constant(ids)).numpy()
 
 
-def measure(what, blocks, seed):
+def wrapped(what, x, sublayer):
+    """하위 층 하나를 감쌉니다. 배울 것이 없으므로 γ는 1, β는 0입니다."""
+    normalize = keras.layers.LayerNormalization(epsilon=1e-5)
+    if what in ("post_norm", "pre_norm"):
+        return AddAndNorm(norm_first=what == "pre_norm")(x, sublayer)
+    changed = normalize(sublayer(x)) if what == "norm_only" else sublayer(x)
+    return x + changed if what == "residual_only" else changed
+
+
+def untrained(seed, blocks):
+    """감싸는 방법마다 맨 아래와 맨 위의 기울기의 비, 토큰끼리의 유사도."""
+    size, found = UNTRAINED, {}
+    keras.utils.set_random_seed(seed)
+    layers = []
+    for _ in range(blocks):
+        attend = MultiHeadAttention(size["d_model"], size["num_heads"], use_bias=False)
+        layers.append((attend, PositionwiseFeedForward(size["d_model"], size["d_ff"])))
+    shape = 4, size["length"], size["d_model"]
+    start = tf.random.stateless_normal(shape, seed=(seed, 0))
+    goal = tf.random.stateless_normal(shape, seed=(seed, 1))
+    for what in WRAPS:
+        states = [start]
+        with tf.GradientTape() as tape:
+            tape.watch(start)
+            for attend, feed_forward in layers:
+                x = wrapped(what, states[-1], lambda x, attend=attend: attend(x, x, x))
+                states.append(wrapped(what, x, feed_forward))
+            top = keras.layers.LayerNormalization(epsilon=1e-5)(states[-1])
+            loss = tf.reduce_sum(top * goal)
+        bottom, upper = tape.gradient(loss, [states[0], states[-1]])
+        ratio = np.linalg.norm(bottom) / np.linalg.norm(upper)
+        found[f"{what}_slope"] = float(f"{ratio:.3g}")
+        for block in (2, 6):
+            if block <= blocks:
+                alike = round(likeness(states[block].numpy()), 4)
+                found[f"{what}_likeness_{block}"] = alike
+    return found
+
+
+def likeness(x):
+    """한 문장 안에서 서로 다른 토큰끼리의 코사인 유사도의 평균."""
+    unit = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    pairs = unit @ unit.swapaxes(1, 2)
+    return float(pairs[:, ~np.eye(x.shape[1], dtype=bool)].mean())
+
+
+def measure(what, seed, blocks=None):
+    if what == "untrained":
+        return untrained(seed, UNTRAINED["blocks"])
     keras.backend.clear_session()
     tf.config.experimental.enable_op_determinism()
     rng, steps = np.random.default_rng(seed), SETTINGS["steps"]
@@ -145,10 +196,11 @@ def measure(what, blocks, seed):
 
 def probe():
     ids = draw(np.random.default_rng(1), 3 * 16).reshape(3, 16, -1)
-    return {
+    losses = {
         what: [round(float(loss), 5) for loss in train(what, 1, ids, 1)[1]]
         for what in WRAPS
     }
+    return losses | {"untrained": [UNTRAINED, untrained(1, 2)]}
 
 
 EXPERIMENT = Experiment(__file__, SETTINGS, PLAN, measure, probe)

@@ -44,6 +44,7 @@ SETTINGS = {
 HALF = {"pairs": 40_000}
 VARIANTS = {
     "base": {},
+    "fresh": {},  # 기본과 같은 학습. 새 글과 배우지 않은 순서에서 더 잽니다
     "half": HALF,
     "learned": {**HALF, "positions": "learned", "max_length": 64},
     "unscaled": {**HALF, "scaled": False},
@@ -55,8 +56,11 @@ VARIANTS = {
     "seq2seq_additive": {"attention": "additive"},
     "seq2seq_multiplicative": {"attention": "multiplicative"},
 }
-#: 자료를 다 보는 갈래는 서로 가까워 시드가 더 필요합니다.
+#: 배운 날과 떼어 둔 날을 새 글로 견줄 때, 꼴마다의 글.
+FRESH_PER_FORM = 2000
+#: 자료를 다 보는 갈래는 서로 가까워 시드가 더 필요합니다. 늘리면 모자란 것만 잽니다.
 SEEDS = {name: 2 if "pairs" in changes else 5 for name, changes in VARIANTS.items()}
+SEEDS["fresh"] = 4
 #: 시드 하나씩 모든 갈래를 돕니다. 도중에 멈추어도 모든 갈래에 결과가 있습니다.
 PLAN = [
     {"what": name, "seed": seed}
@@ -147,6 +151,65 @@ def exact_match(model, tokenizer):
     return rates
 
 
+def teacher_forced(model, tokenizer, pairs):
+    """답을 넣어 주고 잰 토큰당 손실과, 답의 모든 토큰을 맞힌 비율.
+
+    앞이 모두 맞아야 다음도 맞으므로 이 비율은 그리디의 완전 일치와 같습니다.
+    """
+    losses, tokens, right = 0.0, 0, 0
+    for start in range(0, len(pairs), 1000):
+        texts, answers = zip(*pairs[start : start + 1000])
+        ids = tokenizer.encode(answers, bos=True, eos=True)
+        logits = model((tokenizer.encode(texts), ids[:, :-1]))
+        labels, real = ids[:, 1:], ids[:, 1:] != tokenizer.pad_id
+        log_p = tf.nn.log_softmax(logits)
+        chosen = tf.gather(log_p, labels, batch_dims=2).numpy()
+        losses, tokens = losses - chosen[real].sum(), tokens + real.sum()
+        hits = (log_p.numpy().argmax(axis=-1) == labels) | ~real
+        right += hits.all(axis=1).sum()
+    return round(float(losses / tokens), 6), round(float(right / len(pairs)), 6)
+
+
+def seen_or_not(model, tokenizer, seed):
+    """새 글에서의 점수: 학습에 답으로 나온 날과, 떼어 둔 날. 꼴의 몫은 같습니다."""
+    days, held_out = corpora.split_days(seed=SETTINGS["split_seed"])
+    learned = corpora.dates(SETTINGS["pairs"], seed, days)
+    seen_texts = {text for text, _ in learned}
+    seen = {answer for _, answer in learned}
+    met = [day for day in days if day.isoformat() in seen]
+    assert not seen & {day.isoformat() for day in held_out}
+    found, wanted = {}, FRESH_PER_FORM
+    for name, chosen in (("seen", met), ("held_out", held_out)):
+        pairs = []
+        for form in corpora.DATE_FORMS:
+            drawn = corpora.dates(2 * wanted, 1000 + seed, chosen, [form])
+            fresh = [pair for pair in drawn if pair[0] not in seen_texts]
+            assert len(fresh) >= wanted
+            pairs += fresh[:wanted]
+        loss, exact = teacher_forced(model, tokenizer, pairs)
+        found |= {f"loss_{name}": loss, f"exact_{name}": exact}
+    return found
+
+
+def swapped(model, tokenizer):
+    """'21일 11월, 2026'에서 무엇을 달로 적는지. 배우지 않은 순서입니다."""
+    _, held_out = corpora.split_days(seed=SETTINGS["split_seed"])
+    days = [day for day in held_out if day.day <= 12 and day.day != day.month]
+    given = answer(
+        model, tokenizer, [f"{day.day}일 {day.month}월, {day.year}" for day in days]
+    )
+    months = [text[5:7] for text in given]
+
+    def rate(hits):
+        return round(float(np.mean(list(hits))), 4)
+
+    return {
+        "month_by_unit": rate(m == f"{d.month:02}" for m, d in zip(months, days)),
+        "month_by_place": rate(m == f"{d.day:02}" for m, d in zip(months, days)),
+        "swapped_exact": rate(text == d.isoformat() for text, d in zip(given, days)),
+    }
+
+
 def measure(what, seed):
     keras.backend.clear_session()
     tf.config.experimental.enable_op_determinism()
@@ -155,7 +218,7 @@ def measure(what, seed):
     tokenizer, data = prepare(pairs, seed, SETTINGS["tokens"])
     model, smoothing = build(what, tokenizer)
     steps = SETTINGS["epochs"] * len(data)
-    averaged = {}
+    extra, averaged = {}, {}
     with tempfile.TemporaryDirectory() as folder, scaling(what):
         start, processor_start = time.perf_counter(), time.process_time()
         history = training.train(
@@ -171,6 +234,8 @@ def measure(what, seed):
         seconds = time.perf_counter() - start
         processor_seconds = time.process_time() - processor_start
         forms = exact_match(model, tokenizer)
+        if what == "fresh":
+            extra = seen_or_not(model, tokenizer, seed) | swapped(model, tokenizer)
         if isinstance(model, Transformer):
             model.set_weights(training.average_checkpoints(folder, 5))
             averaged["exact_averaged"] = mean(exact_match(model, tokenizer))
@@ -183,6 +248,7 @@ def measure(what, seed):
         "forms": forms,
         "exact": mean(forms),
         **averaged,
+        **extra,
     }
 
 
@@ -202,6 +268,7 @@ def probe():
         }
         for name, changes in VARIANTS.items()
     }
+    found["fresh"]["fresh_per_form"] = FRESH_PER_FORM
     return found | {"corpus": corpus_digest()}
 
 

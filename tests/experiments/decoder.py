@@ -1,6 +1,5 @@
 """「디코더」가 읽는 것: 바르게 이은 번역기와 크로스 어텐션의 인자가 뒤바뀐 번역기."""
 
-import functools
 import itertools
 import os
 
@@ -10,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from experiment import Experiment
+from measuring import trainer
 
 from transformer_notes.decoder import DecoderLayer
 from transformer_notes.embedding import TokenEmbedding
@@ -22,7 +22,7 @@ from transformer_notes.transformer import TransformerConfig
 SETTINGS = {
     "split_seed": 0,
     "held_out": 16,
-    "vocab_size": 35,
+    "vocab_size": 36,
     "d_model": 32,
     "num_layers": 2,
     "d_ff": 64,
@@ -33,13 +33,13 @@ SETTINGS = {
 PLAN = [
     {"what": what, "seed": seed} for seed in range(1, 6) for what in ("right", "wrong")
 ]
-BOS, EOS = 1, 2
+BOS, EOS, ARTICLE = 1, 2, 35
 
 
 def sentences():
     """학습할 원문과 답, 시험할 원문과 답. **주어, 목적어, 서술어의 조합**으로 가릅니다.
 
-    원문도 답의 입력도 길이가 다섯입니다. 길이가 같아야 인자가 뒤바뀌어도 돌아갑니다.
+    원문도 답의 입력도 길이가 여섯입니다. 길이가 같아야 인자가 뒤바뀌어도 돌아갑니다.
     """
     combinations = np.array(list(itertools.product(range(4), repeat=3)))
     order = 1 + np.random.default_rng(SETTINGS["split_seed"]).permutation(63)
@@ -52,11 +52,12 @@ def _pairs(combinations):
     sources, targets = [], []
     for subject, thing, verb in combinations:
         who, what, did = 3 + subject, 11 + thing, 15 + verb
-        sources.append([who, what, did, 0, 0])
-        targets.append([BOS, who + 16, did + 16, what + 16, EOS, 0])
+        clause = [BOS, who + 16, did + 16, ARTICLE, what + 16]
+        sources.append([who, what, did, 0, 0, 0])
+        targets.append([*clause, EOS, 0])
         for when in range(7, 11):
-            sources.append([who, when, what, did, 0])
-            targets.append([BOS, who + 16, did + 16, what + 16, when + 16, EOS])
+            sources.append([who, when, what, did, 0, 0])
+            targets.append([*clause, when + 16, EOS])
     return np.array(sources, np.int32), np.array(targets, np.int32)
 
 
@@ -109,7 +110,7 @@ class Translator(keras.Model):
 
 def build(what):
     model = Translator(DecoderLayer if what == "right" else SwappedLayer)
-    model([np.ones((1, 5), np.int32)] * 2)
+    model([np.ones((1, 6), np.int32)] * 2)
     return model, keras.optimizers.Adam(SETTINGS["rate"])
 
 
@@ -136,38 +137,18 @@ def teacher_forced(model, sources, targets):
 
 def written(model, sources):
     """한 토큰씩 골라 이어 쓴 답. 아직 쓰지 않은 자리는 패딩입니다."""
-    ids = np.zeros((len(sources), 6), np.int32)
+    ids = np.zeros((len(sources), 7), np.int32)
     ids[:, 0], finished = BOS, np.zeros(len(sources), bool)
-    for t in range(5):
+    for t in range(6):
         best = model([sources, ids[:, :-1]])[:, t].numpy().argmax(axis=-1)
         ids[:, t + 1] = np.where(finished, 0, best)
         finished |= best == EOS
     return ids
 
 
-@functools.cache
-def compiled(what):
-    """모델, 되돌릴 변수와 처음 값, 여러 스텝. 시드마다 다시 씁니다."""
-    sources, targets = map(tf.constant, sentences()[:2])
-    model, adam = build(what)
-    adam.build(model.trainable_variables)
-
-    @tf.function(jit_compile=True)
-    def several(rows):
-        for row in rows:
-            update(model, adam, tf.gather(sources, row), tf.gather(targets, row))
-
-    return model, [(v, v.numpy()) for v in adam.variables], several
-
-
-def trainer(what, seed):
-    """시드의 가중치에서 시작하는 모델과 그것을 학습하는 함수."""
-    model, beginning, several = compiled(what)
-    keras.utils.set_random_seed(seed)
-    model.set_weights(build(what)[0].get_weights())
-    for variable, value in beginning:
-        variable.assign(value)
-    return model, several
+def learned():
+    """학습할 것만."""
+    return sentences()[:2]
 
 
 def measure(what, seed):
@@ -176,7 +157,7 @@ def measure(what, seed):
     sources, targets, new_sources, new_targets = sentences()
     seen = set(map(tuple, sources.tolist()))
     assert seen.isdisjoint(map(tuple, new_sources.tolist()))
-    model, several = trainer(what, seed)
+    model, several = trainer(what, seed, build, update, learned)
     rng, found = np.random.default_rng(seed), {"written": {}, "taught": {}}
     for steps in range(100, SETTINGS["steps"][-1] + 1, 100):
         shape = 100, SETTINGS["batch_size"]

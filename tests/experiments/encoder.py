@@ -1,6 +1,5 @@
 """「인코더」가 읽는 것: 한 층, 두 층, 두 번 부른 한 층에 두 번 찾기를 가르칩니다."""
 
-import functools
 import itertools
 import os
 
@@ -10,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from experiment import Experiment
+from measuring import trainer
 
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import EncoderLayer
@@ -23,9 +23,9 @@ SETTINGS = {
     "held_out": 0.25,
     "vocab_size": 12,
     "d_model": 32,
-    "rate": 0.003,
+    "rate": 0.003,  # 마지막 스텝에 0이 되도록 곧게 줄입니다
     "batch_size": 32,
-    "steps": [500, 1000, 2000, 4000, 8000],
+    "steps": [500, 1000, 2000, 4000, 8000, 16000],
 }
 #: 층의 수, 층을 부르는 수, 피드포워드의 너비.
 VARIANTS = {
@@ -86,7 +86,10 @@ class Tagger(keras.Model):
 def build(what):
     model = Tagger(**VARIANTS[what])
     model(np.ones((1, 8), np.int32))
-    return model, keras.optimizers.Adam(SETTINGS["rate"])
+    decay = keras.optimizers.schedules.PolynomialDecay(
+        SETTINGS["rate"], SETTINGS["steps"][-1], 0.0
+    )
+    return model, keras.optimizers.Adam(decay)
 
 
 def update(model, adam, ids, tags):
@@ -129,29 +132,9 @@ def looks(model, ids, tags):
     }
 
 
-@functools.cache
-def compiled(what):
-    """모델, 되돌릴 변수와 처음 값, 여러 스텝. 시드마다 다시 씁니다."""
-    ids, tags = map(tf.constant, questions()[:2])
-    model, adam = build(what)
-    adam.build(model.trainable_variables)
-
-    @tf.function(jit_compile=True)
-    def several(rows):
-        for row in rows:
-            update(model, adam, tf.gather(ids, row), tf.gather(tags, row))
-
-    return model, [(v, v.numpy()) for v in adam.variables], several
-
-
-def trainer(what, seed):
-    """시드의 가중치에서 시작하는 모델과 그것을 학습하는 함수."""
-    model, beginning, several = compiled(what)
-    keras.utils.set_random_seed(seed)
-    model.set_weights(build(what)[0].get_weights())
-    for variable, value in beginning:
-        variable.assign(value)
-    return model, several
+def learned():
+    """학습할 것만."""
+    return questions()[:2]
 
 
 def measure(what, seed):
@@ -160,7 +143,7 @@ def measure(what, seed):
     ids, tags, new_ids, new_tags = questions()
     seen = set(map(tuple, ids.tolist()))
     assert seen.isdisjoint(map(tuple, new_ids.tolist()))
-    model, several = trainer(what, seed)
+    model, several = trainer(what, seed, build, update, learned)
     rng, found = np.random.default_rng(seed), {"twice": {}, "once": {}, "seen": {}}
     for steps in range(100, SETTINGS["steps"][-1] + 1, 100):
         shape = 100, SETTINGS["batch_size"]
@@ -188,7 +171,11 @@ def probe():
         keras.utils.set_random_seed(1)
         model, adam = build(name)
         losses = [float(update(model, adam, ids[:64], tags[:64])) for _ in range(3)]
+        rates = [float(adam.learning_rate)]
+        adam.iterations.assign(SETTINGS["steps"][-1] // 2)
+        rates.append(float(adam.learning_rate))
         found[name] = {"sizes": sizes, "losses": [round(x, 5) for x in losses]}
+        found[name]["rates"] = [round(rate, 8) for rate in rates]
     return found
 
 

@@ -1,5 +1,6 @@
-"""재기: 자식 프로세스, 시간과 메모리, 기계와 판의 이름, 그래프가 하는 무거운 일."""
+"""재기: 자식 프로세스, 시간과 메모리, 기계와 판의 이름, 그래프, 시드마다의 학습."""
 
+import functools
 import multiprocessing
 import os
 import platform
@@ -100,3 +101,46 @@ def heavy_operations(function, *arguments):
     return {
         kind: kinds[kind] for kind in sorted(kinds) if any(h in kind for h in heavy)
     }
+
+
+def trainer(what, seed, build, update, data):
+    """시드의 가중치에서 시작하는 모델과, 그것을 여러 스텝 학습하는 함수.
+
+    시드가 달라도 그래프는 한 번만 만듭니다.
+
+    Args:
+        what: 무엇을 학습할지. `build`에 넘깁니다.
+        seed: 가중치의 시드.
+        build: 만들어진 모델과 옵티마이저를 내는 함수.
+        update: 모델, 옵티마이저, 입력, 답을 받아 한 스텝을 학습하는 함수.
+        data: 학습할 입력과 답을 내는 함수.
+
+    Returns:
+        모델과, 스텝마다의 행 번호 (스텝, 배치)를 받는 함수.
+    """
+    import keras
+
+    model, beginning, several = _compiled(what, build, update, data)
+    keras.utils.set_random_seed(seed)
+    model.set_weights(build(what)[0].get_weights())
+    for variable, value in beginning:
+        variable.assign(value)
+    return model, several
+
+
+@functools.cache
+def _compiled(what, build, update, data):
+    """모델, 옵티마이저의 변수와 처음 값, 여러 스텝."""
+    import tensorflow as tf
+
+    inputs, answers = map(tf.constant, data())
+    model, optimizer = build(what)
+    optimizer.build(model.trainable_variables)
+
+    @tf.function(jit_compile=True)
+    def several(rows):
+        for row in rows:
+            batch = tf.gather(inputs, row), tf.gather(answers, row)
+            update(model, optimizer, *batch)
+
+    return model, [(v, v.numpy()) for v in optimizer.variables], several

@@ -15,10 +15,15 @@
 - ``matmul``: float32 행렬 곱. 이 기계에서 낼 수 있는 가장 높은 빠르기로 봅니다.
 """
 
+import json
 import os
 import re
+import signal
+import socket
+import tempfile
 import time
 from functools import partial
+from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -29,6 +34,8 @@ from experiment import ROOT, Experiment
 LAYERS, D_MODEL, HEADS, D_FF, VOCABULARY = 4, 128, 8, 512, 8000
 BATCH, LENGTH, DROPOUT = 64, 32, 0.1
 PEAK_SIZE = 2048
+DEATH = 5  # 둘째 기계가 죽는 스텝. 0부터 셉니다
+PATIENCE = 400  # 초
 WAYS = [
     ("matmul", "graph"),
     ("ours", "graph"),
@@ -64,7 +71,7 @@ SETTINGS = {
     "flops_a_step": flops(),
     "matmul_flops": 2 * PEAK_SIZE**3,
 }
-PLAN = [{"what": "sentences"}, {"what": "steps"}]
+PLAN = [{"what": "sentences"}, {"what": "steps"}, {"what": "failures"}]
 
 
 def token_ids():
@@ -323,12 +330,117 @@ def prepare(design, mode):
     return {"parameters": parameters, "base_mib": base}, respond
 
 
+# ---------------------------------------------------------------- 실패
+
+
+def join(index, addresses):
+    """기계 하나가 됩니다. 다른 연산보다 먼저 부릅니다."""
+    os.environ["TF_CONFIG"] = json.dumps(
+        {
+            "cluster": {"worker": addresses},
+            "task": {"type": "worker", "index": index},
+        }
+    )
+    import tensorflow as tf
+
+    return tf.distribute.MultiWorkerMirroredStrategy()
+
+
+def learn_and_lose_one(pipe, index, addresses, folder):
+    """두 기계로 배우다가 둘째가 죽습니다. 남은 것이 어떻게 끝나는지 알립니다."""
+    strategy = join(index, addresses)
+    import keras
+
+    from transformer_notes.training import Batches, adam, train
+    from transformer_notes.transformer import Transformer, TransformerConfig
+
+    class Deadly(Batches):
+        def at(self, step):
+            if index == 1 and step == DEATH:
+                pipe.send(time.time())
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().at(step)
+
+    data = Deadly([([4, 5, 6], [2, 6, 5, 4, 3])] * 40, tokens=20)
+    keras.utils.set_random_seed(0)
+    with strategy.scope():
+        sizes = {"d_model": 16, "num_heads": 2, "num_layers": 1, "d_ff": 32}
+        model = Transformer(TransformerConfig(8, **sizes))
+        model.build()
+        options = {"optimizer": adam(16, 20), "save_every": 2, "progress": False}
+        try:
+            train(model, data, 5, folder, **options)
+        except Exception as error:
+            pipe.send((type(error).__name__, time.time()))
+
+
+def fit_on_two(pipe, index, addresses, folder):
+    """두 기계에서 Keras의 `fit`을 부르면 무엇이 나오는지 알립니다."""
+    strategy = join(index, addresses)
+    import keras
+
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    try:
+        model.fit(np.ones((8, 1)), np.ones((8, 1)), batch_size=4, verbose=0)
+        pipe.send(["", ""])
+    except Exception as error:
+        pipe.send([type(error).__name__, str(error).strip().splitlines()[0]])
+
+
+def on_two_machines(work, folder):
+    """두 프로세스에 시키고, 저마다 알린 것과 끝내기 코드를 모읍니다."""
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    addresses = [f"127.0.0.1:{server.getsockname()[1]}" for server in servers]
+    for server in servers:
+        server.close()
+    pipes, workers = [], []
+    for index in range(2):
+        ours, theirs = measuring.CONTEXT.Pipe()
+        arguments = theirs, index, addresses, folder
+        workers.append(measuring.CONTEXT.Process(target=work, args=arguments))
+        workers[-1].start()
+        theirs.close()
+        pipes.append(ours)
+    said = []
+    for pipe in pipes:
+        try:
+            said.append(pipe.recv() if pipe.poll(PATIENCE) else None)
+        except EOFError:
+            said.append(None)
+    for worker in workers:
+        worker.join(PATIENCE)
+        worker.kill()
+    return said, [worker.exitcode for worker in workers]
+
+
+def failures():
+    """여러 기계에서 하나가 죽을 때와, `fit`을 부를 때."""
+    with tempfile.TemporaryDirectory() as folder:
+        (ended, died), codes = on_two_machines(learn_and_lose_one, folder)
+        kept = [path.stem for path in Path(folder).glob("step-*.index")]
+        steps = sorted(int(name.removeprefix("step-")) for name in kept)
+        (fitted, _), _ = on_two_machines(fit_on_two, folder)
+    return {
+        "survivor_error": ended and ended[0],
+        "seconds_until_noticed": ended and round(ended[1] - died, 1),
+        "exit_codes": codes,
+        "died_before_step": DEATH + 1,
+        "newest_checkpoint": steps[-1],
+        "fit_error": fitted[0],
+        "fit_message": fitted[1],
+    }
+
+
 # ---------------------------------------------------------------- 재기
 
 
 def measure(what):
     if what == "sentences":
         return {"lengths": sentence_lengths()}
+    if what == "failures":
+        return failures()
     workers, facts, times = {}, {}, {}
     try:
         for way in WAYS:  # 하나씩 만들어야 서로 느려지지 않습니다
@@ -385,7 +497,10 @@ def probe():
     model = ours()
     *inputs, labels = map(tf.constant, token_ids())
     work = measuring.heavy_operations(partial(gradients, model), inputs, labels)
-    return {"steps": work | {"parameters": model.count_params()}}
+    return {
+        "steps": work | {"parameters": model.count_params()},
+        "failures": {"death": DEATH},
+    }
 
 
 EXPERIMENT = Experiment(

@@ -1,4 +1,7 @@
-"""「조립한 모델」이 읽는 것: 작은 번역 모델을 시드마다 배우고 빼 둔 문장에서 잽니다."""
+"""「조립한 모델」이 읽는 것: 작은 번역 모델, 그리고 스택 하나로 읽는 모델과 쓰는 모델.
+
+시드마다 배우고, 배우지 않은 문장에서 잽니다.
+"""
 
 import itertools
 import os
@@ -10,7 +13,11 @@ import numpy as np
 import tensorflow as tf
 from experiment import Experiment
 
+from transformer_notes.embedding import TokenEmbedding
+from transformer_notes.encoder import Encoder
+from transformer_notes.linear_softmax import LinearSoftmax
 from transformer_notes.masking import look_ahead_mask, padding_mask
+from transformer_notes.positional_encoding import SinusoidalPositionalEncoding
 from transformer_notes.transformer import Transformer, TransformerConfig
 
 #: 쪽이 배우는 것과 같은 설정입니다. 쪽이 이것을 시험합니다.
@@ -27,8 +34,11 @@ SETTINGS = {
     "split_seed": 0,
     "more_padding": 12,
 }
+#: 스택 하나로 된 모델만의 설정입니다. probe에 함께 담깁니다.
+ONE_STACK = {"epochs": 40, "batches": 5}
 #: 자료에서 빼 둘 문장을 고르는 법은 하나이고, 시드는 모델과 배치의 순서만 바꿉니다.
 PLAN = [{"what": "translation", "seed": seed} for seed in range(6)]
+PLAN += [{"what": "one stack", "seed": seed} for seed in range(6)]
 
 ENGLISH = {
     "나는": "I",
@@ -108,9 +118,7 @@ class Task:
 
 
 def build(task, seed):
-    keras.backend.clear_session()
-    keras.utils.set_random_seed(seed)
-    tf.config.experimental.enable_op_determinism()
+    start_anew(seed)
     names = "d_model", "num_heads", "num_layers", "d_ff"
     sizes = {name: SETTINGS[name] for name in names}
     model = Transformer(TransformerConfig(len(task.vocabulary), **sizes))
@@ -189,8 +197,89 @@ def aligned(model, task):
     return found
 
 
+class OneStack(keras.Model):
+    """인코더 층의 스택 하나. 룩어헤드 마스크를 씌우면 쓰는 모델입니다."""
+
+    def __init__(self, config, look_ahead):
+        super().__init__()
+        self.look_ahead = look_ahead
+        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        self.positions = SinusoidalPositionalEncoding()
+        self.stack = Encoder(config)
+        self.scores = LinearSoftmax(config.vocab_size, embedding=self.embedding)
+
+    def call(self, ids, training=None):
+        mask = padding_mask(ids)
+        if self.look_ahead:
+            mask = mask & look_ahead_mask(ids.shape[1])
+        x = self.positions(self.embedding(ids))
+        return self.scores(self.stack(x, mask, training=training))
+
+
+def one_stack(task, look_ahead, epochs):
+    """한국어 문장만으로 배운 모델. 우리 문장과 앞의 두 토큰이 같은 것은 뺍니다.
+
+    읽는 모델은 가린 토큰 하나를, 쓰는 모델은 다음 토큰을 맞히며 배웁니다.
+    """
+    start = np.array([task.number[word] for word in RUNNING[:2]])
+    rows = task.sources[(task.sources[:, :2] != start).any(axis=1)]
+    mask_id = len(task.vocabulary)
+    if look_ahead:
+        labels = rows
+        inputs = np.insert(rows[:, :-1], 0, task.number["<bos>"], axis=1)
+        counted = rows != 0
+    else:
+        labels = np.repeat(rows, 4, axis=0)  # 가릴 자리가 넷입니다
+        hidden = np.tile(np.eye(4, dtype=bool), (len(rows), 1))
+        inputs, counted = np.where(hidden, mask_id, labels), hidden & (labels != 0)
+    names = "d_model", "num_heads", "num_layers", "d_ff"
+    sizes = {name: SETTINGS[name] for name in names}
+    model = OneStack(TransformerConfig(mask_id + 1, **sizes), look_ahead)
+    model(inputs[:1])
+    model.compile(
+        keras.optimizers.Adam(SETTINGS["learning_rate"]),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        jit_compile=False,
+    )
+    model.fit(
+        inputs,
+        labels,
+        sample_weight=np.float32(counted),
+        batch_size=len(inputs) // ONE_STACK["batches"],
+        epochs=epochs,
+        verbose=0,
+    )
+    return model
+
+
+def start_anew(seed):
+    keras.backend.clear_session()
+    keras.utils.set_random_seed(seed)
+    tf.config.experimental.enable_op_determinism()
+
+
+def third_token(task, seed):
+    """'나는 어제 ___'에 책이나 신문이 올 확률. 뒤의 서술어를 바꾸어 가며 잽니다."""
+    found = {}
+    for name, look_ahead in (("reader", False), ("writer", True)):
+        start_anew(seed)
+        model = one_stack(task, look_ahead, ONE_STACK["epochs"])
+        for verb in ("읽었다", "먹었다"):
+            words = [task.number[word] for word in (*RUNNING[:2], "책을", verb)]
+            if look_ahead:
+                words = [task.number["<bos>"], *words[:2], words[3]]
+            else:
+                words[2] = len(task.vocabulary)
+            p = tf.nn.softmax(model(np.array([words]))[0, 2]).numpy()
+            mass = p[[task.number[word] for word in SUITABLE["읽었다"]]].sum()
+            found[f"{name}_{verb}"] = round(float(mass), 4)
+    return found
+
+
 def measure(what, seed):
     task = Task()
+    if what == "one stack":
+        return third_token(task, seed)
     model = build(task, seed)
     found, passed = {}, 0
     held_out = task.held_out
@@ -210,7 +299,7 @@ def measure(what, seed):
 
 
 def probe():
-    """과제와, 갱신을 두 번 하며 잰 손실."""
+    """과제와, 갱신을 두 번 하며 잰 손실. 스택 하나는 한 에폭의 손실."""
     task = Task()
     model = build(task, 1)
     rows = task.learned[: SETTINGS["batch_size"]]
@@ -226,7 +315,13 @@ def probe():
         )
         for _ in range(3)
     ]
+    first = dict(ONE_STACK)
+    for name, look_ahead in (("reader", False), ("writer", True)):
+        start_anew(1)
+        history = one_stack(task, look_ahead, 1).history.history
+        first[name] = round(history["loss"][0], 4)
     return {
+        "one stack": first,
         "pairs": len(task.pairs),
         "vocabulary": task.vocabulary,
         "held_out": task.held_out.tolist(),

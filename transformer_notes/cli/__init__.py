@@ -7,13 +7,33 @@ TensorFlow는 올라오는 데 몇 초가 걸립니다. 도움말과 잘못 쓴 
 `python -m transformer_notes.cli`가 같은 명령입니다.
 """
 
+from importlib import metadata
+
 import click
 
 from transformer_notes.cli import evaluate, train, translate
 from transformer_notes.cli.korean import Group
 
 
+def _show_version(ctx, _, asked):
+    if asked and not ctx.resilient_parsing:
+        try:
+            version = metadata.version("transformer-notes")
+        except metadata.PackageNotFoundError:
+            version = "(설치하지 않은 사본)"
+        click.echo(f"transformer-notes {version}")
+        ctx.exit()
+
+
 @click.group(cls=Group, name="transformer-notes", subcommand_metavar="명령 [인자]...")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="버전을 보입니다.",
+)
 def main():
     """작은 트랜스포머를 학습하고 써 봅니다.
 

@@ -1,16 +1,18 @@
 """명령 `evaluate`: 답을 아는 짝으로 채점합니다."""
 
+import sys
+
 import click
 
-from transformer_notes.cli import pairs, run_folder
+from transformer_notes.cli import answers, pairs, run_folder
 from transformer_notes.cli.korean import BadInput, Command, warn
 from transformer_notes.cli.options import (
     FILE,
     average_option,
     beam_option,
+    best_option,
     run_folder_argument,
 )
-from transformer_notes.cli.translate import BATCH, warn_unfinished
 
 
 @click.command(cls=Command)
@@ -18,7 +20,8 @@ from transformer_notes.cli.translate import BATCH, warn_unfinished
 @click.option("--data", type=FILE, help="채점할 TSV 파일. [기본값: 떼어 둔 짝]")
 @beam_option
 @average_option
-def evaluate(folder, data, beam, average):
+@best_option
+def evaluate(folder, data, beam, average, best):
     """학습에서 떼어 둔 짝으로 채점합니다.
 
     완전 일치는 답이 한 글자도 다르지 않은 비율입니다. 손실과 정확도는
@@ -34,7 +37,8 @@ def evaluate(folder, data, beam, average):
     if data is None and not path.exists():
         raise run_folder.damaged(path, "파일이 없습니다")
     given, _ = pairs.read(path)
-    tokenizer, model = run_folder.open_model(folder, record, average)
+    tokenizer, model = run_folder.open_model(folder, record, average, best)
+    given = [(pairs.readable(tokenizer, source), target) for source, target in given]
     kept, ids = pairs.encode(tokenizer, given, record["settings"]["max_length"])
     if not ids:
         raise BadInput(f"{path}의 짝이 모두 너무 깁니다. 더 짧은 짝을 주세요.")
@@ -45,21 +49,24 @@ def evaluate(folder, data, beam, average):
             f"{pairs.shortened(' '.join(unknown))}. <unk>로 읽습니다."
         )
 
-    from transformer_notes import decoding, training
+    from transformer_notes import training
 
     longest = max(len(row) for pair in ids for row in pair)
-    batches = training.Batches(ids, tokens=BATCH * longest)
+    batches = training.Batches(ids, tokens=answers.BATCH * longest)
     loss, accuracy = training.evaluate(model, batches)
     order = sorted(range(len(ids)), key=lambda place: len(ids[place][0]))
     sources, targets = zip(*(kept[place] for place in order))
-    answers = []
-    for group in pairs.groups(sources, BATCH):  # 비슷한 길이끼리 옮깁니다
-        limit = run_folder.MAX_EXTRA
-        answers += decoding.translate(model, tokenizer, group, limit, beam)
+    replies, shown = [], sys.stderr.isatty()
+    with click.progressbar(
+        length=len(sources), label="채점", file=sys.stderr, hidden=not shown
+    ) as bar:
+        for group in pairs.groups(sources, answers.BATCH):  # 비슷한 길이끼리 옮깁니다
+            replies += answers.reply(model, tokenizer, group, beam_size=beam)
+            bar.update(len(group))
     # 모르는 글자가 든 정답은 맞힐 수 없습니다. 답의 글자는 모두 어휘 집합의 것입니다.
-    right = sum(answer.text == target for answer, target in zip(answers, targets))
-    warn_unfinished(answers)
+    right = sum(answer.text == target for answer, target in zip(replies, targets))
+    answers.warn_unfinished(replies)
     click.echo(f"짝         {len(ids):,}개")
     click.echo(f"완전 일치  {100 * right / len(ids):.2f}% ({right:,}개)")
-    click.echo(f"손실       {loss:.4f}")
+    click.echo(f"손실       {loss:.4f} (스무딩 없이)")
     click.echo(f"정확도     {100 * accuracy:.2f}%")

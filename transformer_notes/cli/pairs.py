@@ -64,6 +64,18 @@ def decode_line(raw, number, name):
         ) from None
 
 
+def readable(tokenizer, text):
+    """토크나이저가 모르는 글자를, 아는 글자로 된 같은 뜻의 꼴(NFKC)로 바꿉니다.
+
+    전각 숫자 '２'가 '2'로 됩니다. 아는 글자는 학습한 그대로 둡니다.
+    """
+    for character in tokenizer.unknown_characters(text):
+        plain = unicodedata.normalize("NFKC", character)
+        if not tokenizer.unknown_characters(plain):
+            text = text.replace(character, plain)
+    return text
+
+
 def shortened(text):
     """메시지에 옮길 만큼만 남깁니다."""
     return text if len(text) <= 40 else f"{text[:39]}…"

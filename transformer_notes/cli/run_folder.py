@@ -19,7 +19,9 @@ from transformer_notes.cli.options import SETTINGS, WHOLE, Value
 from transformer_notes.files import replacing, saved_steps
 
 #: 학습 폴더의 형식. 읽는 방법이 달라지면 올립니다.
-FORMAT = 2
+FORMAT = 3
+#: 형식 2의 폴더에는 적지 않던 설정과, 그때 쓰던 것
+_SINCE_3 = {"schedule": "paper", "learning_rate": None}
 MAX_EXTRA = 50  # 답은 입력보다 이만큼까지 깁니다 (6.1절)
 
 _DIGEST = Value(
@@ -44,7 +46,9 @@ _RECORD = {
     "versions": _NAMED_TEXTS,
 }
 _MAY_BE_NULL = {"data", "data_sha256"} | {
-    name for name, setting in SETTINGS.items() if setting.default is None
+    name
+    for name, setting in SETTINGS.items()
+    if None in (setting.default, setting.file_default)
 }
 
 
@@ -102,12 +106,26 @@ def read(folder):
         record = json.loads(pairs.read_bytes(path).decode("utf-8"))
     except (ValueError, RecursionError):
         raise damaged(path) from None
+    record = _upgraded(record)
     _refuse_other_formats(folder, record)
     if problem := _problem(record, _RECORD):
         raise damaged(path, problem)
     if (record["data"] is None) != (record["data_sha256"] is None):
         raise damaged(path, "data와 data_sha256은 함께 있거나 함께 null입니다")
+    settings = record["settings"]
+    if (settings["learning_rate"] is None) != (settings["schedule"] == "paper"):
+        raise damaged(path, "learning_rate는 schedule이 paper일 때에만 null입니다")
     return record
+
+
+def _upgraded(record):
+    """형식 2의 기록을 지금의 꼴로 바꿉니다. 다른 것은 그대로 둡니다."""
+    if not isinstance(record, dict) or repr(record.get("format")) != "2":
+        return record
+    settings = record.get("settings")
+    if isinstance(settings, dict) and not settings.keys() & _SINCE_3.keys():
+        settings = settings | _SINCE_3
+    return record | {"format": FORMAT, "settings": settings}
 
 
 def _refuse_other_formats(folder, record):
@@ -189,7 +207,7 @@ def read_tokenizer(folder, record):
 
 
 def newest_step(folder):
-    """다 쓴 체크포인트 가운데 가장 새것의 걸음. 없으면 0입니다."""
+    """다 쓴 체크포인트 가운데 가장 새것의 스텝. 없으면 0입니다."""
     return max(saved_steps(folder / "checkpoints"), default=0)
 
 
@@ -233,19 +251,39 @@ def build(config):
     return model
 
 
-def open_model(folder, record, average=1):
+def open_model(folder, record, average=1, best=False):
     """학습 폴더의 토크나이저와, 가중치를 채운 모델."""
-    start_tensorflow()
-    from transformer_notes.training import average_checkpoints
-
-    tokenizer = read_tokenizer(folder, record)
-    model = build(recorded_config(folder, record, tokenizer))
-    if not newest_step(folder):
+    saved = len(saved_steps(folder / "checkpoints"))
+    if not saved:
         raise Failed(
             f"{folder}에는 아직 체크포인트가 없습니다. train을 다시 실행해 이어 가세요."
         )
+    if best and average > 1:
+        raise BadInput("--best와 --average는 함께 쓰지 않습니다. 하나만 주세요.")
+    if average > saved:
+        raise BadInput(
+            f"--average에는 남아 있는 체크포인트의 수 {saved} 이하가 필요합니다. 받은 "
+            f"것: {average}. 학습할 때 --save-every를 줄이면 자주 남깁니다."
+        )
+    start_tensorflow()
+    from transformer_notes import training
+
+    tokenizer = read_tokenizer(folder, record)
+    model = build(recorded_config(folder, record, tokenizer))
+    checkpoints = folder / "checkpoints"
     try:
-        model.set_weights(average_checkpoints(folder / "checkpoints", average))
+        if best:
+            weights = training.best_checkpoint(checkpoints)
+        else:
+            weights = training.average_checkpoints(checkpoints, average)
+    except ValueError:  # 망가진 것이 어느 것인지는 경고가 말했습니다
+        wanted = "best" if best else f"온전한 체크포인트 {average}개"
+        raise Failed(
+            f"{folder}에는 {wanted}가 없습니다. 사본에서 되살리거나 다른 RUN_FOLDER에 "
+            "다시 학습하세요."
+        ) from None
+    try:
+        model.set_weights(weights)
     except ValueError as error:
         raise Failed(f"{folder}의 체크포인트를 쓰지 못합니다. {error}") from error
     return tokenizer, model

@@ -18,6 +18,7 @@ from transformer_notes.cli.korean import (
 )
 from transformer_notes.cli.options import (
     FILE,
+    LEARNING_RATE,
     SETTINGS,
     flag,
     run_folder_argument,
@@ -39,7 +40,12 @@ def train(ctx, folder, data, tensorboard, **given):
 
     --data가 없으면 한국어 날짜 표현을 ISO 8601로 옮기는 일을 배웁니다.
     --data에는 한 줄에 "입력<탭>답"인 UTF-8 파일을 줍니다. 빈 줄은
-    건너뜁니다.
+    건너뜁니다. 둘은 기본값이 다릅니다.
+
+    --schedule은 학습률의 스케줄입니다. cosine은 웜업 뒤에 마지막
+    스텝까지 0으로 내리고, paper는 논문의 식을 따르고, constant는 그대로
+    둡니다. cosine의 웜업은 많아야 전체의 절반이고, 이어 갈 때 --epochs를
+    늘리면 내려가는 길도 늘어납니다.
 
     Ctrl-C나 정전으로 멈추어도 같은 명령이 이어 갑니다. 이어 갈 때에는
     옵션을 생략해도 됩니다. 폴더에 적힌 것을 씁니다.
@@ -53,7 +59,7 @@ def train(ctx, folder, data, tensorboard, **given):
       run.json        설정과 라이브러리의 버전
       tokenizer.json  토크나이저
       held_out.tsv    학습에서 떼어 둔 짝
-      checkpoints/    체크포인트와 걸음마다의 손실(history.json)
+      checkpoints/    체크포인트와 스텝마다의 손실(history.json)
     """
     given = {name: value for name, value in given.items() if value is not None}
     try:
@@ -75,7 +81,7 @@ def _how_to_continue(command, folder):
     if not (folder / "run.json").exists():
         return "아직 쓴 것이 없습니다. 같은 명령을 다시 실행하세요"
     if step := run_folder.newest_step(folder):
-        return f"{step:,}걸음에서 이어 가려면: {command}"
+        return f"{step:,}스텝에서 이어 가려면: {command}"
     return f"체크포인트를 쓰기 전이므로 처음부터 합니다: {command}"
 
 
@@ -135,10 +141,11 @@ def _train(folder, data, given, tensorboard):
             run_folder.write(folder, record | {"settings": settings})
 
     total = settings["epochs"] * len(training_data)
+    optimizer = make_optimizer(settings, total)
     done = run_folder.newest_step(folder)
     if done >= total:
         click.echo(
-            f"이미 끝난 학습입니다 ({done:,}걸음). 더 학습하려면 --epochs를 "
+            f"이미 끝난 학습입니다 ({done:,}스텝). 더 학습하려면 --epochs를 "
             f"{settings['epochs']}보다 크게 주세요."
         )
         return False
@@ -146,20 +153,56 @@ def _train(folder, data, given, tensorboard):
         f"짝 {len(training_ids):,}개로 학습하고 {len(held_out_ids):,}개로 검증합니다. "
         f"파라미터 {model.count_params():,}개, 어휘 집합 {tokenizer.vocab_size:,}개."
     )
+    if settings["label_smoothing"]:
+        click.echo(
+            f"손실에는 레이블 스무딩 {settings['label_smoothing']}이 들어 있고 검증 "
+            "손실에는 없습니다. 두 수를 바로 견주지 마세요."
+        )
     if done:
-        click.echo(f"{done:,}걸음에서 이어 갑니다.")
-    _fit(folder, model, training_data, validation, settings, tensorboard)
+        click.echo(f"{done:,}스텝에서 이어 갑니다.")
+    _fit(folder, model, training_data, validation, optimizer, settings, tensorboard)
     return True
 
 
 def _new_settings(given, data):
     if data is not None and "count" in given:
         raise BadInput("--count는 날짜를 만들 때만 씁니다. --data와 함께 주지 마세요.")
-    settings = {name: setting.default for name, setting in SETTINGS.items()} | given
-    if settings["vocab_size"] is None and data is not None:
-        # 날짜는 글자마다 토큰 하나입니다. 숫자를 자리마다 따로 읽고 씁니다.
-        settings["vocab_size"] = 8000
+    settings = {
+        name: setting.default if data is None else setting.file_default
+        for name, setting in SETTINGS.items()
+    }
+    settings |= given
+    if settings["schedule"] != "paper":
+        settings["learning_rate"] = given.get("learning_rate", LEARNING_RATE)
+    elif "learning_rate" in given:
+        raise BadInput(
+            "--learning-rate는 --schedule cosine이나 constant와 함께 주세요. paper의 "
+            "높이는 --d-model과 --warmup-steps가 정합니다."
+        )
     return settings
+
+
+def make_optimizer(settings, total):
+    """설정의 스케줄을 따르는, 논문의 Adam."""
+    import keras
+
+    from transformer_notes import training
+
+    peak, warmup = settings["learning_rate"], settings["warmup_steps"]
+    optimizer = training.adam(settings["d_model"], warmup)
+    if settings["schedule"] == "paper":
+        return optimizer
+    if settings["schedule"] == "cosine":
+        warmup = min(warmup, total // 2)
+        peak = keras.optimizers.schedules.CosineDecay(
+            0.0 if warmup else peak,
+            total - warmup,
+            warmup_target=peak if warmup else None,
+            warmup_steps=warmup,
+        )
+    return keras.optimizers.Adam.from_config(
+        optimizer.get_config() | {"learning_rate": peak}
+    )
 
 
 def _resumed_settings(folder, record, given, data):
@@ -202,7 +245,7 @@ def _as_bad_input():
         raise BadInput(str(error)) from error
 
 
-def _fit(folder, model, training_data, validation, settings, tensorboard):
+def _fit(folder, model, training_data, validation, optimizer, settings, tensorboard):
     """같은 명령이 같은 비트로 끝나게 학습합니다. 못 하면 까닭을 한 줄로 말합니다."""
     import tensorflow as tf
 
@@ -216,7 +259,7 @@ def _fit(folder, model, training_data, validation, settings, tensorboard):
             settings["epochs"],
             folder / "checkpoints",
             validation=validation,
-            optimizer=training.adam(model.config.d_model, settings["warmup_steps"]),
+            optimizer=optimizer,
             label_smoothing=settings["label_smoothing"],
             save_every=settings["save_every"],
             tensorboard=tensorboard,

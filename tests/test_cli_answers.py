@@ -1,0 +1,189 @@
+"""명령줄이 지키는 약속: 답의 확률, 되묻기, 뽑기, 터미널."""
+
+import os
+import pty
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from command_line import COMMAND, ROOT, SMALL, refuse, run, write_pairs
+
+from transformer_notes import decoding
+from transformer_notes.cli import answers as cli_answers
+from transformer_notes.cli import pairs as cli_pairs
+from transformer_notes.cli import run_folder
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "words"
+    pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.tsv")
+    run("train", folder, "--data", pairs, *SMALL)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(finished):
+    return run_folder.open_model(finished, run_folder.read(finished))
+
+
+@pytest.fixture
+def opened(finished, model, monkeypatch):
+    monkeypatch.setattr(run_folder, "open_model", lambda *_: model)
+    return finished
+
+
+def test_the_probability_is_the_product_over_the_tokens(opened, model):
+    """패딩 없이 한 글씩, 토큰 하나씩 곱한 것과 같습니다."""
+    tokenizer, network = model
+    texts = ["하나 둘 셋", "넷", "영 영 다섯 둘"]
+    for text, found in zip(texts, cli_answers.reply(network, tokenizer, texts)):
+        source, p = tokenizer.encode([text], eos=True), 1.0
+        seen = [tokenizer.bos_id]
+        for token in found.ids:
+            logits = network((source, np.array([seen]))).numpy()[0, -1].astype(float)
+            p *= (np.exp(logits) / np.exp(logits).sum())[token]
+            seen.append(int(token))
+        assert found.probability == pytest.approx(p, rel=1e-3)
+        line = run("translate", opened, text).stdout
+        assert line == f"{found.text}\t{found.probability:.2f}\n"
+
+
+def test_an_unsure_answer_is_kept_back(opened):
+    sure, unsure = "하나 둘 셋", "셋 셋 셋 셋 셋 하나"  # 여섯 낱말은 배우지 않았습니다
+    shown = run("translate", opened, sure, unsure)
+    p = [float(line.split("\t")[1]) for line in shown.stdout.splitlines()]
+    assert p[0] > p[1]  # 그렇지 않으면 시험이 되지 않습니다
+    least = (p[0] + p[1]) / 2
+    result = run("translate", opened, sure, unsure, "--least", least)
+    first, second = result.stdout.splitlines()
+    assert first == shown.stdout.splitlines()[0] and second == f"\t{p[1]:.2f}"
+    (line,) = [x for x in result.stderr.splitlines() if x.startswith("되묻습니다")]
+    assert "2번째 글" in line and f"{least}보다 낮습니다" in line
+
+
+@pytest.mark.parametrize(
+    "text, probability, doubt",
+    [
+        ("2026-11-21", 0.95, ""),
+        ("2026-11-21", 0.85, "0.9보다 낮습니다"),
+        ("2026-02-30", 1.0, "달력에 없는 날"),
+        ("2050-01-01", 1.0, "배운 해"),
+        ("1949-12-31", 1.0, "배운 해"),
+        ("2026-11", 1.0, "달력에 없는 날"),
+    ],
+)
+def test_answers_that_are_no_day_are_kept_back(text, probability, doubt):
+    answer = cli_answers.Reply(text, True, None, probability)
+    assert doubt in cli_answers.doubt(answer, 0.9, dates=True)
+    assert bool(doubt) == bool(cli_answers.doubt(answer, 0.9, dates=True))
+    kept_back = cli_answers.doubt(answer, 0.9, dates=False)
+    assert bool(kept_back) == (probability < 0.9)  # 달력은 날짜에서만 봅니다
+
+
+def test_a_folder_of_dates_asks_back_by_itself(tmp_path):
+    """거의 배우지 못한 모델의 답은 날짜가 아니거나 확률이 낮습니다."""
+    run("train", tmp_path / "dates", "--count", 60, *SMALL, "--epochs", 1)
+    result = run("translate", tmp_path / "dates", "2026년 2월 30일")
+    assert re.fullmatch(r"\t0\.\d\d\n", result.stdout)
+    assert "되묻습니다: 1번째 글의 답" in result.stderr
+
+
+def test_answers_are_drawn_on_request(opened):
+    texts = ["하나 둘 셋"] * 20
+    drawn = ["--temperature", 5, "--seed", 3]
+    first = run("translate", opened, *texts, *drawn).stdout
+    assert first == run("translate", opened, *texts, *drawn).stdout
+    assert len(set(first.splitlines())) > 1
+    other = run("translate", opened, *texts, "--temperature", 5, "--seed", 4).stdout
+    assert other != first
+    calm = run("translate", opened, *texts, "--temperature", 0.01).stdout
+    assert calm == run("translate", opened, *texts).stdout
+
+
+def test_drawing_and_searching_are_two_things(opened, model):
+    both = "translate", opened, "둘", "--temperature", 1, "--beam", 2
+    assert "--beam과 --temperature" in refuse(*both)
+    assert "--temperature와 함께" in refuse("translate", opened, "둘", "--seed", 1)
+    tokenizer, network = model
+    with pytest.raises(ValueError, match="beam_size와 temperature"):
+        decoding.translate(network, tokenizer, ["둘"], beam_size=2, temperature=1.0)
+
+
+def test_unknown_characters_are_read_as_what_they_mean(opened, model, tmp_path):
+    tokenizer, _ = model
+    assert cli_pairs.readable(tokenizer, "１２ 둘") == "12 둘"
+    assert cli_pairs.readable(tokenizer, "ⓐ둘") == "ⓐ둘"  # a도 모르는 글자입니다
+    plain = run("translate", opened, "하나 둘 셋").stdout
+    result = run("translate", opened, "하나\u3000둘\u3000셋")  # 전각 공백
+    assert (result.stdout, result.stderr) == (plain, "")
+    path = tmp_path / "wide.tsv"
+    path.write_text("하나\u3000둘 셋\t123\n", encoding="utf-8")
+    assert run("evaluate", opened, "--data", path).stderr == ""
+
+
+def test_known_characters_stay_as_they_were_learned(tmp_path):
+    """학습에 전각 숫자가 있었다면 바꾸지 않습니다."""
+    from transformer_notes.tokenization import Tokenizer
+
+    tokenizer = Tokenizer.train(["１ 1 2"], vocab_size=20)
+    assert cli_pairs.readable(tokenizer, "１２") == "１2"
+
+
+def test_the_losses_are_said_to_differ_only_when_they_do(tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.tsv")
+    once = ["--data", pairs, *SMALL, "--epochs", 1]
+    said = "스무딩 0.1이 들어 있고 검증 손실에는 없습니다"
+    assert said in run("train", tmp_path / "with", *once).stdout
+    plain = run("train", tmp_path / "without", *once, "--label-smoothing", 0).stdout
+    assert "스무딩" not in plain
+
+
+def test_the_version_is_said():
+    assert re.fullmatch(r"transformer-notes \S.*\n", run("--version").stdout)
+
+
+# --- 터미널 --------------------------------------------------------------------------
+
+
+def on_a_terminal(*arguments, typed=b""):
+    """진짜 터미널에서 실행하고, 화면에 나온 것을 돌려줍니다."""
+    inside, outside = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
+    with subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        cwd=ROOT,
+        env=environment,
+        stdin=outside,
+        stdout=outside,
+        stderr=outside,
+    ) as process:
+        os.close(outside)
+        shown = b""
+        try:
+            while chunk := os.read(inside, 65536):
+                shown += chunk
+                if typed and b"> " in shown:
+                    os.write(inside, typed)
+                    typed = b""
+        except OSError:  # 프로그램이 터미널을 닫았습니다
+            pass
+        process.wait(timeout=60)
+    os.close(inside)
+    return process.returncode, shown.decode("utf-8", "replace")
+
+
+def test_a_terminal_has_a_prompt_and_lets_the_line_be_edited(finished):
+    """왼쪽 화살표를 두 번 누르고 고칩니다. 줄을 고치지 못하면 ^[[D가 글에 남습니다."""
+    typed = "하나 둘 넷".encode() + b"\x1b[D" + b"\x1b[3~" + "셋".encode() + b"\r\x04"
+    code, shown = on_a_terminal("translate", finished, typed=typed)
+    assert code == 0 and "> " in shown and "끝내려면 Ctrl-D" in shown
+    assert re.search(r"123\t[01]\.\d\d", shown), shown
+    assert "^[[D" not in shown and "학습에서 보지 못한" not in shown
+
+
+def test_scoring_shows_how_far_it_is_on_a_terminal_only(finished):
+    code, shown = on_a_terminal("evaluate", finished)
+    assert code == 0 and "채점" in shown and "100%" in shown
+    assert "채점" not in run("evaluate", finished).output
