@@ -76,7 +76,7 @@ autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_use_rtype = False
-napoleon_custom_sections = [("Call arguments", "params_style")]
+napoleon_custom_sections = [("호출 인자", "params_style")]
 nitpick_ignore_regex = [(r"py:.*", r"(tensorflow|tf|keras|matplotlib|numpy)\..*")]
 
 bibtex_bibfiles = [str(HERE / "references.bib")]

@@ -95,7 +95,7 @@ class PageState:
 
 
 def _forget_seeds():
-    """씨앗, 결정성, Keras가 층 이름에 붙이는 번호를 시작할 때로 되돌립니다."""
+    """시드, 결정성, Keras가 층 이름에 붙이는 번호를 시작할 때로 되돌립니다."""
     import keras
     import tensorflow
     from tensorflow.python.framework.config import disable_op_determinism

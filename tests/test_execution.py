@@ -26,7 +26,7 @@ mystnb:
 from transformer_notes import plotting
 with plotting.figure(3, 2) as (fig, axes):
     axes.plot([1, 2])
-    axes.set(xlabel="걸음")
+    axes.set(xlabel="스텝")
 fig
 ```
 """

@@ -48,7 +48,7 @@ def learn(folder, **options):
 
 
 def die_at(step):
-    """그 걸음의 배치를 만들 차례가 오면 프로세스가 SIGKILL로 죽습니다."""
+    """그 스텝의 배치를 만들 차례가 오면 프로세스가 SIGKILL로 죽습니다."""
     make = Batches.at
 
     def deadly(self, number):
@@ -62,7 +62,7 @@ def die_at(step):
 def start_workers(folder, results, death=None):
     """프로세스들을 시작합니다. 저마다 ``TF_CONFIG``로 서로를 찾습니다.
 
-    death가 ``(번호, 걸음)``이면 그 프로세스는 그 걸음에서 죽습니다.
+    death가 ``(번호, 스텝)``이면 그 프로세스는 그 스텝에서 죽습니다.
     """
     servers = [socket.create_server(("127.0.0.1", 0)) for _ in results]
     addresses = [f"127.0.0.1:{server.getsockname()[1]}" for server in servers]

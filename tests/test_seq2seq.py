@@ -237,7 +237,7 @@ def test_wrong_settings_are_named(make_layer, error, message):
         make_layer()
 
 
-# --- 모델: 한 번에 하나 한 걸음씩이나 같다 --------------------------------------------
+# --- 모델: 한 번에 하나 한 스텝씩이나 같다 --------------------------------------------
 
 
 @pytest.mark.parametrize(("attention", "cell"), MODELS)

@@ -27,7 +27,7 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
         norm_first: True이면 pre-norm입니다.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         x: 실수, (batch, length, d_model).
         sublayer: x와 같은 모양과 dtype을 돌려주는 함수나 층. 튜플을 돌려주면 첫째를
             더하고, 나머지(가중치나 캐시)는 손대지 않고 이어서 돌려줍니다.

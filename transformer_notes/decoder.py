@@ -45,7 +45,7 @@ class DecoderLayer(DecoderPart):
         config: `TransformerConfig`.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         x: 실수, (batch, length, d_model).
         memory: 인코더의 출력, (batch, length_memory, d_model). 크로스 어텐션의 키와
             값이 됩니다.
@@ -150,7 +150,7 @@ class Decoder(DecoderPart):
         config: `TransformerConfig`.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         x: 실수, (batch, length, d_model). 임베딩과 위치 인코딩을 더한 것입니다.
         memory: 인코더의 출력, (batch, length_memory, d_model).
         attention_mask: `DecoderLayer`와 같습니다.

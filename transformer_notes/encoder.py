@@ -77,7 +77,7 @@ class EncoderLayer(ConfiguredLayer):
         config: `TransformerConfig`.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         x: 실수, (batch, length, d_model).
         attention_mask: 불리언, (batch, num_heads, length, length)로 브로드캐스트되는
             모양. **True인 자리만 봅니다.** 보통 `padding_mask`입니다.
@@ -140,7 +140,7 @@ class Encoder(ConfiguredLayer):
         config: `TransformerConfig`.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         x: 실수, (batch, length, d_model). 임베딩과 위치 인코딩을 더한 것입니다.
         attention_mask: `EncoderLayer`와 같습니다. 모든 층이 함께 씁니다.
         training: 드롭아웃을 씌울지.

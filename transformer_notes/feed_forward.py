@@ -20,7 +20,7 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
         d_ff: 안쪽 층의 차원, 1 이상의 정수. 논문은 4 · d_model로 둡니다.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         x: 실수, (batch, length, d_model).
 
     Returns:

@@ -41,7 +41,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         dropout: 학습할 때 가중치에 씌울 드롭아웃의 비율. 논문은 씌우지 않습니다.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         query: 실수, (batch, length_q, depth).
         key: 실수, (batch, length_k, depth).
         value: 실수, (batch, length_k, depth).

@@ -74,7 +74,7 @@ def figure(width, height, rows=1, columns=1, **subplot_options):
     Examples:
         >>> with figure(5, 3) as (fig, axes):
         ...     _ = axes.plot([1, 2, 3])
-        ...     _ = axes.set(xlabel="걸음", ylabel="손실")
+        ...     _ = axes.set(xlabel="스텝", ylabel="손실")
     """
     with matplotlib.rc_context(style()):
         drawn = Figure(figsize=(width, height), layout="constrained")

@@ -109,7 +109,7 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
     Args:
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`).
 
-    Call arguments:
+    호출 인자:
         x: 실수, (batch, length, d_model). d_model은 짝수입니다.
         position: 토큰마다의 위치. 0 이상의 정수, (length,). None이면 0부터 차례로
             셉니다. 토큰을 하나씩 만들 때에는 `[앞서 만든 토큰의 수]`를 넣습니다.
@@ -170,7 +170,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
     Attributes:
         positions: 배우는 표, (max_length, d_model).
 
-    Call arguments:
+    호출 인자:
         x: 실수, (batch, length, d_model).
         position: 토큰마다의 위치. 0 이상 max_length 미만의 정수, (length,). None이면
             0부터 차례로 셉니다. 토큰을 하나씩 만들 때에는 `[앞서 만든 토큰의 수]`를

@@ -19,7 +19,7 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         d_model: 모델의 차원, 1 이상의 정수.
         warmup_steps: 웜업의 스텝 수, 1 이상의 정수.
 
-    Call arguments:
+    호출 인자:
         step: 스텝. 정수나 실수, 파이썬의 수나 텐서.
 
     Returns:

@@ -39,7 +39,7 @@ class AdditiveAttention(ScoredAttention):
         units: 쿼리와 키를 더할 공간의 차원, 1 이상의 정수.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         query: 실수, (batch, length_q, d_q).
         key: 실수, (batch, length_k, d_k).
         value: 실수, (batch, length_k, d_v).
@@ -169,7 +169,7 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         pad_id: 패딩 토큰의 번호. 입력의 패딩은 읽지 않고, 어텐션도 보지 않습니다.
         **kwargs: `keras.Model`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         inputs: 토큰 번호의 쌍 `(source_ids, target_ids)`. 정수, (batch, length_s)와
             (batch, length_t). 패딩은 뒤에 둡니다. target_ids는 정답을 한 칸 민 것, 곧
             디코더의 입력입니다.
@@ -275,7 +275,7 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         """
         x = _embed(self.source_embedding, "source_ids", source_ids)
         memory_mask = tf.not_equal(tf.cast(source_ids, tf.int64), self.pad_id)
-        # 가린 걸음에서는 상태가 그대로 넘어갑니다.
+        # 가린 스텝에서는 상태가 그대로 넘어갑니다.
         memory, *state = self.encoder(x, mask=memory_mask)
         # tf.identity는 Keras가 memory에 붙인 마스크를 떼어 냅니다.
         return state, tf.identity(memory), memory_mask
@@ -286,8 +286,8 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         """다음 토큰에 점수를 매깁니다. 한 토큰이든 문장 전체이든 같은 계산입니다.
 
         Args:
-            target_ids: 정수, (batch, length_t). 한 걸음씩이면 (batch, 1).
-            state: 앞 걸음의 상태. 첫 걸음에는 `encode`가 돌려준 것.
+            target_ids: 정수, (batch, length_t). 한 스텝씩이면 (batch, 1).
+            state: 앞 스텝의 상태. 첫 스텝에는 `encode`가 돌려준 것.
             memory: `encode`가 돌려준 것. 어텐션이 없으면 쓰지 않습니다.
             memory_mask: `encode`가 돌려준 것.
             return_weights: 어텐션 가중치도 돌려받을지.
@@ -312,7 +312,7 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         if not isinstance(state, (list, tuple)) or len(state) != size:
             raise ValueError(
                 f"{self.cell}에는 상태 {size}개의 목록 state가 필요합니다. "
-                f"받은 것: {state!r}. encode나 앞 걸음의 decode가 돌려준 것을 그대로 "
+                f"받은 것: {state!r}. encode나 앞 스텝의 decode가 돌려준 것을 그대로 "
                 "넘겨 주세요."
             )
         if self.attend is None and return_weights:

@@ -28,7 +28,7 @@ class Transformer(StopsKerasMask, keras.Model):
         config: `TransformerConfig`.
         **kwargs: `keras.Model`의 인자 (`name`, `dtype`, `trainable`).
 
-    Call arguments:
+    호출 인자:
         inputs: 토큰 번호의 쌍 `(source_ids, target_ids)`. 정수, (batch, length_s)와
             (batch, length_t). target_ids는 정답을 한 칸 민 것, 곧 디코더의 입력입니다.
         training: 드롭아웃을 씌울지.

@@ -1,13 +1,13 @@
-"""「크게 학습하기」가 읽는 것: 학습의 한 걸음을 설계마다 잽니다.
+"""「크게 학습하기」가 읽는 것: 학습의 한 스텝을 설계마다 잽니다.
 
-한 걸음은 순방향, 진짜 토큰의 크로스 엔트로피, 역방향, Adam입니다. 같은 토큰 번호와 같은
+한 스텝은 순방향, 진짜 토큰의 크로스 엔트로피, 역방향, Adam입니다. 같은 토큰 번호와 같은
 크기의 모델로 잽니다. 배치를 묶는 쪽에서 진짜 길이로 쓸, 이 책의 문장 길이도 적습니다.
 
 설계마다 프로세스를 따로 두어 가장 많이 쓴 메모리를 재고, 바퀴마다 돌아가며 한 설계씩
 걷게 합니다. 가장 짧은 시간을 남깁니다. 끼어든 다른 일은 시간을 늘리기만 하므로 최솟값이
 가장 덜 흔들립니다. 바쁜 기계에서는 그 프로세스가 쓴 CPU 시간이 더 믿을 만합니다.
 
-- ``ours``: `Transformer`. 길이를 고정한 그래프와, `train`이 도는 걸음 (``loop``).
+- ``ours``: `Transformer`. 길이를 고정한 그래프와, `train`이 도는 스텝 (``loop``).
 - ``keras_hub``: `keras_hub.layers`의 인코더와 디코더를 쌓고 임베딩을 공유한 모델.
 - ``tutorial``: TensorFlow 튜토리얼의 설계. 헤드마다 모델만큼 넓고 (``key_dim`` =
   ``d_model``) 임베딩을 공유하지 않습니다.
@@ -47,7 +47,7 @@ WAYS = [
 
 
 def flops():
-    """한 걸음의 행렬 곱. 역방향은 순방향의 두 배이므로 순방향의 세 배입니다."""
+    """한 스텝의 행렬 곱. 역방향은 순방향의 두 배이므로 순방향의 세 배입니다."""
     attention_maps = 4 * D_MODEL**2
     feed_forward = 2 * D_MODEL * D_FF
     weights = LAYERS * (3 * attention_maps + 2 * feed_forward) + D_MODEL * VOCABULARY
@@ -206,7 +206,7 @@ def tutorial():
     return Tutorial()
 
 
-# ---------------------------------------------------------------- 한 걸음
+# ---------------------------------------------------------------- 한 스텝
 
 
 def gradients(model, inputs, labels):
@@ -221,7 +221,7 @@ def gradients(model, inputs, labels):
 
 
 def keras_step(design, mode):
-    """파라미터의 수와, 한 걸음 걷고 손실을 내는 함수입니다."""
+    """파라미터의 수와, 한 스텝 걷고 손실을 내는 함수입니다."""
     import keras
     import tensorflow as tf
 
@@ -307,7 +307,7 @@ def matmul_step():
 
 
 def prepare(design, mode):
-    """자식 프로세스: 받은 수만큼 걷고, 걸음마다의 벽시계와 CPU의 시간을 알립니다."""
+    """자식 프로세스: 받은 수만큼 걷고, 스텝마다의 벽시계와 CPU의 시간을 알립니다."""
     if design == "matmul":
         parameters, step = matmul_step()
     elif design == "torch":
@@ -466,7 +466,7 @@ def measure(what):
 
 
 def ratios(facts):
-    """우리 그래프의 걸음에 견준 시간과, 행렬 곱의 빠르기에 견준 비율입니다."""
+    """우리 그래프의 스텝에 견준 시간과, 행렬 곱의 빠르기에 견준 비율입니다."""
     table = {}
     for clock in ("seconds", "cpu_seconds"):
         ours_time = facts["ours graph"][clock]
@@ -491,7 +491,7 @@ def sentence_lengths(count=2000):
 
 
 def probe():
-    """한 걸음의 그래프가 하는 일. 문장의 길이는 잰 때의 것이므로 낡지 않습니다."""
+    """한 스텝의 그래프가 하는 일. 문장의 길이는 잰 때의 것이므로 낡지 않습니다."""
     import tensorflow as tf
 
     model = ours()

@@ -35,7 +35,7 @@ def dates(count, seed=0, days=None, forms=DATE_FORMS):
 
     Args:
         count: 짝의 수, 1 이상의 정수.
-        seed: 씨앗, 0 이상의 정수.
+        seed: 시드, 0 이상의 정수.
         days: 고를 날, `datetime.date`의 열. None이면 범위의 모든 날입니다.
         forms: 쓸 꼴, `DATE_FORMS`에 있는 이름의 열. 고르게 나옵니다.
 
@@ -67,7 +67,7 @@ def split_days(fraction=0.1, seed=0):
 
     Args:
         fraction: 떼어 둘 비율, 0보다 크고 1보다 작은 수.
-        seed: 씨앗, 0 이상의 정수.
+        seed: 시드, 0 이상의 정수.
 
     Returns:
         `(학습할 날, 떼어 둘 날)`. 저마다 `datetime.date`의 목록이고 날짜의 차례입니다.
