@@ -80,7 +80,16 @@ def test_what_a_student_should_not_see_is_found(source):
 
 # --- 글에 적은 수 --------------------------------------------------------------------
 
-OPAQUE = {"bash", "bibliography", "definition", "list-table", "math", "none", "pycon"}
+OPAQUE = {
+    "bash",
+    "bibliography",
+    "csv-table",
+    "definition",
+    "list-table",
+    "math",
+    "none",
+    "pycon",
+}
 OPAQUE |= {"text", "toctree", "code-block"}
 # 코드, 수식, 링크의 주소, 표의 줄에 있는 수는 글이 아닙니다.
 CODE = re.compile(
