@@ -90,7 +90,7 @@ OPAQUE = {
     "none",
     "pycon",
 }
-OPAQUE |= {"text", "toctree", "code-block"}
+OPAQUE |= {"code-block", "code-cell", "text", "toctree"}
 # 코드, 수식, 링크의 주소, 표의 줄에 있는 수는 글이 아닙니다.
 CODE = re.compile(
     r"(\{[\w:]+\}|:[\w:]+:)`[^`]*`|``[^`]+``|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|^[|+].*$"
@@ -128,36 +128,41 @@ def _plain(number):
 
 def _prose(text, suffix):
     """코드 덩이를 뺀 (첫 줄, 문단). 그림의 대체 텍스트와 설명도 글입니다."""
-    lines, kept, fence = text.split("\n"), [], None
-    for line in lines:
-        opened = re.match(r"\s*(```+|:::+)\{?([\w-]*)", line)
-        directive = (
-            re.match(r"\.\. ([\w-]+)::|>>> ", line) if suffix == ".rst" else None
-        )
-        if (
-            fence is None
-            and directive
-            and (directive[1] or "pycon") in OPAQUE | {"code-cell"}
-        ):
-            fence = "indented" if directive[1] else "doctest"
-        elif fence is None and opened and opened[2] in OPAQUE | {"code-cell"}:
-            fence = opened[1]
-        elif fence == "indented" and line.strip() and not line.startswith(" "):
-            fence = None
-        elif fence == "doctest" and not line.strip():
-            fence = None
-        elif fence is None:
-            kept.append(line)
-            continue
-        elif fence not in {"indented", "doctest"} and line.strip() == fence:
-            fence = None
+    inside = _inside_rst if suffix == ".rst" else _inside_myst
+    kept = []
+    for line, is_code in inside(text.split("\n")):
         shown = re.match(r"\s+:?(alt|caption): (.*)", line)
-        kept.append(shown[2] if shown else "")
+        kept.append(line if not is_code else shown[2] if shown else "")
     start = 1
     for paragraph in re.split(r"(\n\s*\n)", "\n".join(kept)):
         if paragraph.strip():
             yield start, paragraph
         start += paragraph.count("\n")
+
+
+def _inside_myst(lines):
+    """줄과, 그 줄이 코드 덩이의 것인가."""
+    fence = None
+    for line in lines:
+        opened = re.match(r"\s*(```+|:::+)\{?([\w-]*)", line)
+        yield line, fence is not None or bool(opened and opened[2] in OPAQUE)
+        if fence is None:
+            fence = opened[1] if opened and opened[2] in OPAQUE else None
+        elif line.strip() == fence:
+            fence = None
+
+
+def _inside_rst(lines):
+    indent, doctest = None, False
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        if indent is not None and line.strip() and depth <= indent:
+            indent = None
+        doctest = line.lstrip().startswith(">>> ") or (doctest and line.strip() != "")
+        opened = re.match(r"\s*\.\. ([\w-]+)::", line)
+        if indent is None and opened and opened[1] in OPAQUE:
+            indent = depth
+        yield line, indent is not None or doctest
 
 
 @pytest.mark.parametrize("path", PAGES, ids=NAMES)
