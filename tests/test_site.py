@@ -251,13 +251,13 @@ def test_code_names_lead_to_the_api(visit):
     assert link.count() > 0
 
 
-def test_no_page_takes_longer_than_45_minutes_and_the_lectures_less_than_ten_hours():
+def test_no_page_takes_longer_than_45_minutes_and_all_less_than_ten_hours():
     minutes = {
         name: int(found[1])
         for name in PAGES
         if (found := re.search(r"읽는 데 약 (\d+)분", _text(SITE / name)))
     }
-    lectures = [time for name, time in minutes.items() if name.startswith("lectures/")]
-    assert len(lectures) == 19
+    assert len(minutes) == 21
     assert {name: time for name, time in minutes.items() if time > 45} == {}
-    assert sum(lectures) < 600
+    total = re.search(r"모두 더하면 ([\d.]+)시간", _text(SITE / "index.html"))
+    assert float(total[1]) < 10
