@@ -67,6 +67,15 @@ BORROWED = [
         "test_build.py::test_a_build_with_nothing_changed_gives_the_same_bytes",
     ),
     (
+        "sphinx-exercise==1.2.1",
+        """
+        sphinx_exercise.nodes.exercise_enumerable_node
+        sphinx_exercise.nodes.exercise_node
+        sphinx_exercise.nodes.solution_node
+        """,
+        "test_reading_time.py::test_what_is_shown_counts",
+    ),
+    (
         "tensorflow==2.21.0",
         "tensorflow.python.framework.config.disable_op_determinism",
         "test_snippets.py::test_pytest_runs_each_block_and_leaves_no_trace_between_pages",
@@ -75,7 +84,7 @@ BORROWED = [
 #: 아래 모듈은 그 패키지의 문서가 쓰라고 적어 둔 곳입니다.
 PUBLIC = r"""
     (docutils|sybil)\..* | markdown_it\.renderer | nbclient\.exceptions | nbformat\.v4
-    | pygments\.(formatters|lexers) | sphinx\.util(\.docutils)?
+    | playwright\.sync_api | pygments\.(formatters|lexers) | sphinx\.util(\.docutils)?
 """
 
 

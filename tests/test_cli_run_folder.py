@@ -657,6 +657,8 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_ends_with_the_same_bits(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # 배경에서 도는 셸은 SIGINT를 무시하게 물려줍니다.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         process.stdout.readline()  # 무엇을 학습하는지
         assert "두 수를 바로 견주지 마세요" in process.stdout.readline()
