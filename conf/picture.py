@@ -16,7 +16,10 @@ with sync_playwright() as playwright:
     page = browser.new_page(
         viewport={"width": 1280, "height": 800}, color_scheme="light", locale="ko-KR"
     )
-    page.goto(PAGE.as_uri() + "#attention-why")
+    page.goto(PAGE.as_uri())
     page.evaluate("() => window.MathJax?.startup?.promise")
+    page.evaluate(
+        "document.querySelector('.cell_output img').scrollIntoView({block: 'center'})"
+    )
     page.screenshot(path=ROOT / "docs" / "site.png")
     browser.close()
