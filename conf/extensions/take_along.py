@@ -26,10 +26,15 @@ BOXES = (nodes.Admonition, exercise_node, exercise_enumerable_node, solution_nod
 STORED = re.compile(r"docs/[\w/]+\.json")
 
 
+def _is_offered(app, page):
+    """셀이 있는 쪽은 모두. 첫 쪽은 길잡이이므로 뺍니다."""
+    return bool(app.env.executed_keys.get(page)) and page != app.config.root_doc
+
+
 def add_link(app, doctree):
     """제목 아래에 노트북으로 가는 링크를 답니다."""
     page = app.env.docname
-    if not app.env.executed_keys.get(page) or page == app.config.root_doc:
+    if not _is_offered(app, page):
         return
     name = f"{page.rpartition('/')[2]}.ipynb"
     links = [f'<a href="{name}" download>노트북 내려받기</a>']
@@ -45,7 +50,7 @@ def add_link(app, doctree):
 
 
 def write_notebook(app, pagename, templatename, context, doctree):
-    if doctree is None or not app.env.executed_keys.get(pagename):
+    if doctree is None or not _is_offered(app, pagename):
         return
     source = read_notebook(app.env.doc2path(pagename))
     executed = fill_outputs(source, Store(app.config.pages_store)).cells
@@ -189,7 +194,7 @@ def _examples(text):
         yield new_code_cell("".join(lines).rstrip("\n"))
 
 
-def _list(node, indent=""):
+def _list(node):
     numbered = isinstance(node, nodes.enumerated_list)
     lines = []
     for number, item in enumerate(node, 1):
