@@ -369,8 +369,12 @@ def one_model_and_no_training(folder):
             path.write_bytes(whole)
 
 
-@given(value=odd_values, how=st.sampled_from(["replace", "remove", "add"]))
-def test_no_damage_to_run_json_ends_in_a_traceback(finished, value, how):
+@given(
+    value=odd_values,
+    how=st.sampled_from(["replace", "remove", "add"]),
+    command=st.sampled_from([["train"], ["translate", "둘"], ["evaluate"]]),
+)
+def test_no_damage_to_run_json_ends_in_a_traceback(finished, value, how, command):
     """이름마다 바꾸고, 빼고, 더합니다. 바르게 되거나 한 줄로 거절합니다."""
     path, folder = finished / "run.json", str(finished)
     with one_model_and_no_training(finished) as whole:
@@ -383,16 +387,16 @@ def test_no_damage_to_run_json_ends_in_a_traceback(finished, value, how):
             else:
                 inside[last if how == "replace" else f"{last}?"] = value
             path.write_text(json.dumps(record), encoding="utf-8")
-            for command, *texts in (["train"], ["translate", "둘"], ["evaluate"]):
-                result = CliRunner().invoke(cli.main, [command, folder, *texts])
-                shown = command, way, last, value, result.output, result.exception
-                assert type(result.exception) in (type(None), SystemExit), shown
-                lines = result.stderr.splitlines()
-                assert all(re.match("오류: |경고: ", line) for line in lines), shown
-                assert result.exit_code in (0, 1, 2), shown
-                assert not result.exit_code or lines[-1].startswith("오류: "), shown
-                if how != "replace" and way in ([], ["settings"]):
-                    assert result.exit_code == 1, shown
+            name, *texts = command
+            result = CliRunner().invoke(cli.main, [name, folder, *texts])
+            shown = command, way, last, value, result.output, result.exception
+            assert type(result.exception) in (type(None), SystemExit), shown
+            lines = result.stderr.splitlines()
+            assert all(re.match("오류: |경고: ", line) for line in lines), shown
+            assert result.exit_code in (0, 1, 2), shown
+            assert not result.exit_code or lines[-1].startswith("오류: "), shown
+            if how != "replace" and way in ([], ["settings"]):
+                assert result.exit_code == 1, shown
 
 
 def test_exchanged_numbers_in_the_tokenizer_are_noticed(copied):
