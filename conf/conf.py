@@ -52,6 +52,7 @@ extensions = [
     "reading_time",
     "rst_cells",
     "source_links",
+    "tables",
     "take_along",
 ]
 

@@ -122,6 +122,28 @@ def test_no_page_scrolls_sideways_on_a_phone(page):
     assert widest <= 390, wide
 
 
+def test_short_cells_and_equations_stay_whole_on_a_phone(page):
+    """벡터와 모양은 한 줄이고, 수식의 번호는 수식 위에 얹히지 않습니다."""
+    page.set_viewport_size({"width": 390, "height": 900})
+    broken = page.evaluate(
+        """() => [...document.querySelectorAll('.bd-article td')].filter(cell => {
+             const lines = document.createRange()
+             lines.selectNodeContents(cell)
+             const {height} = lines.getBoundingClientRect()
+             return /^[^가-힣]{1,12}$/.test(cell.innerText.trim()) && height > 45
+           }).map(cell => cell.innerText)"""
+    )
+    covered = page.evaluate(
+        """() => [...document.querySelectorAll('div.math .eqno')].filter(number =>
+             number.getBoundingClientRect().bottom >
+             number.parentElement.querySelector('mjx-container')
+               .getBoundingClientRect().top + 1
+           ).map(number => number.innerText)"""
+    )
+    page.set_viewport_size(DESKTOP)
+    assert (broken, covered) == ([], [])
+
+
 #: 그림에서 가장 작은 글자의 높이를 픽셀로 잽니다. matplotlib은 글자를 길로 그리고 그
 #: 크기를 100분의 1 배율로 적습니다. 단위는 포인트(4/3픽셀)입니다. 첨자는 세지 않습니다.
 LETTER_SCALE = re.compile(r"(?:scale|matrix)\((\d*\.\d+) -\1\)")
