@@ -432,7 +432,7 @@ def test_missing_files_and_folders_are_os_errors(tmp_path):
         ((["책을", float("nan")], 50), TypeError, "1번째의 float nan"),
         (([b"abc"], 50), TypeError, "0번째의 bytes"),
         (("책을 읽었다", 50), TypeError, r"문자열 여럿.*문자열 하나.*\[text\]"),
-        ((3, 50), TypeError, "문자열의 열.*int 3"),
+        ((3, 50), TypeError, "문자열의 목록.*int 3"),
         (([], 50), ValueError, "글자가 있는 문장.*0개"),
         ((["", "  "], 50), ValueError, "글자가 있는 문장.*2개"),
         ((["책\ud800"], 50), ValueError, r"UTF-8.*0번째 글의 1번째 글자 '\\ud800'"),
@@ -450,7 +450,7 @@ def test_train_names_wrong_arguments(arguments, error, message):
 @pytest.mark.parametrize(
     ("texts", "options", "error", "message"),
     [
-        (None, {}, TypeError, "문자열의 열.*NoneType None"),
+        (None, {}, TypeError, "문자열의 목록.*NoneType None"),
         (["책", 3], {}, TypeError, "1번째의 int 3"),
         (["책"], {"max_length": 0}, ValueError, "max_length에는 1 이상"),
         (["책"], {"max_length": 2.0}, TypeError, "max_length에는 1 이상.*float 2.0"),

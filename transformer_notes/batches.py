@@ -11,11 +11,11 @@ from transformer_notes.tokenization import pad_rows
 class Batches:
     """길이가 비슷한 문장끼리, 토큰의 수가 한도를 넘지 않게 묶은 배치입니다 (5.1절).
 
-    에폭마다 모든 짝이 꼭 한 번 나옵니다. 차례는 `(seed, 에폭)`이 정하므로, 스텝의
+    에폭마다 모든 짝이 꼭 한 번 나옵니다. 순서는 `(seed, 에폭)`이 정하므로, 스텝의
     번호만 알면 어느 배치든 바로 만듭니다. 한 에폭의 배치 수는 언제나 같습니다.
 
     Args:
-        pairs: `(source_ids, target_ids)`의 열. 정수이고 길이는 저마다 달라도 됩니다.
+        pairs: `(source_ids, target_ids)`의 목록. 정수이고 길이는 저마다 달라도 됩니다.
             target_ids는 `<bos>`로 시작해 `<eos>`로 끝납니다. 뒤에 붙은 패딩은 뗍니다.
         tokens: 배치 하나의 한도. 패딩까지 세어, 입력도 정답도 이 수를 넘지 않습니다.
         seed: 섞는 시드, 0 이상의 정수.
@@ -50,7 +50,7 @@ class Batches:
         self._lengths = np.array([(len(s), len(t) - 1) for s, t in pairs])
         self._check_lengths()
         self._cuts = self._cut(self._lengths[self._by_length(np.arange(len(pairs)))])
-        self._order = None, None  # 마지막으로 섞은 에폭과 그 차례
+        self._order = None, None  # 마지막으로 섞은 에폭과 그 순서
 
     def __len__(self):
         return len(self._cuts) + 1
@@ -83,7 +83,7 @@ class Batches:
             yield self.at(step)
 
     def shuffle(self, epoch):
-        """한 에폭의 짝을 배치로 묶고 배치의 차례를 섞습니다. `(seed, epoch)`만 봅니다.
+        """한 에폭의 짝을 배치로 묶고 배치의 순서를 섞습니다. `(seed, epoch)`만 봅니다.
 
         Args:
             epoch: 에폭의 번호, 0 이상의 정수.
@@ -142,7 +142,7 @@ def _row(ids, pad_id):
     row = np.asarray(ids)
     if row.ndim != 1 or not (np.issubdtype(row.dtype, np.integer) or row.size == 0):
         raise TypeError(
-            "pairs에는 정수 토큰 번호의 1차원 열이 필요합니다. 받은 것: "
+            "pairs에는 정수 토큰 번호의 1차원 배열이 필요합니다. 받은 것: "
             f"{row.dtype} {row.shape}. Tokenizer.encode로 번호를 만들어 주세요."
         )
     real = np.flatnonzero(row != pad_id)

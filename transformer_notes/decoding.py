@@ -229,7 +229,7 @@ def translate(
     Args:
         model: `Transformer`.
         tokenizer: 모델과 같은 어휘 집합의 `Tokenizer`.
-        texts: 문자열의 열. 저마다 비어 있지 않아야 합니다.
+        texts: 문자열의 목록. 저마다 비어 있지 않아야 합니다.
         max_extra: 입력보다 더 쓸 수 있는 토큰의 수.
         beam_size: 빔의 수. None이면 그리디입니다.
         temperature: 주면 이 온도로 `sample`합니다. `beam_size`와 함께 주지 않습니다.

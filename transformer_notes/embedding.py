@@ -11,7 +11,7 @@ from transformer_notes.keras_mask import StopsKerasMask
 class TokenEmbedding(StopsKerasMask, keras.layers.Layer):
     r"""토큰마다 벡터를 하나씩 두고, 번호로 찾아 sqrt(d_model)을 곱합니다 (논문 3.4절).
 
-    .. math:: x_t = \sqrt{d_{model}} \, E_{w_t}
+    .. math:: x_t = \sqrt{d_\text{model}} \, E_{w_t}
 
     E는 `embeddings`이고 w_t는 t번째 토큰의 번호입니다. E의 성분은 분산이 1 / d_model인
     정규 분포로 시작합니다. 그래서 E를 출력층과 함께 써도 로짓이 처음부터 치우치지

@@ -260,7 +260,7 @@ def _labels_and_logits(labels, logits, pad_id):
         raise ValueError(
             "labels와 logits에는 모양 (batch, length)와 (batch, length, vocab_size)가 "
             f"필요합니다. 받은 모양: {labels.shape}, {logits.shape}. "
-            "정답과 로짓의 차례, 그리고 정답을 한 칸 밀었는지 살펴보세요."
+            "정답과 로짓의 순서, 그리고 정답을 한 칸 밀었는지 살펴보세요."
         )
     labels = tf.cast(labels, tf.int32)
     return labels, logits, labels != pad_id

@@ -57,7 +57,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             적어 넣고, 쿼리는 제 칸과 앞선 칸만 봅니다. 이때 length_k는 slots이고,
             캐시를 지나는 기울기는 없습니다.
         slot: 이번 첫 토큰을 적을 칸. 0 이상의 정수, 또는 정수 스칼라 텐서. 칸은 적은
-            차례일 뿐이고 위치가 아닙니다. 위치는 `position_map`만 압니다.
+            순서일 뿐이고 위치가 아닙니다. 위치는 `position_map`만 압니다.
 
     Returns:
         output (batch, length_q, d_model). `return_weights`이면 드롭아웃을 씌우기 전의

@@ -11,8 +11,8 @@ def sinusoidal_encoding(length, d_model):
     r"""위치 0부터 length - 1까지의 사인파 위치 인코딩 표를 만듭니다.
 
     .. math::
-        PE_{(pos,\,2i)} &= \sin\left(pos / 10000^{2i / d_{model}}\right) \\
-        PE_{(pos,\,2i+1)} &= \cos\left(pos / 10000^{2i / d_{model}}\right)
+        PE_{(pos,\,2i)} &= \sin\left(pos / 10000^{2i / d_\text{model}}\right) \\
+        PE_{(pos,\,2i+1)} &= \cos\left(pos / 10000^{2i / d_\text{model}}\right)
 
     i는 열이 아니라 (사인, 코사인) 쌍의 번호로, 0부터 d_model / 2 - 1까지입니다. 각은
     float64로 계산하고 마지막에 float32로 바꿉니다.
@@ -157,10 +157,11 @@ class LearnedPositionalEncoding(PositionalEncoding):
 
     .. math:: y_t = x_t + P_{pos_t}
 
-    :math:`P`\ 는 `positions`입니다. 분산이 :math:`1 / d_{model}`\ 인 정규 분포로 시작해
-    다른 가중치처럼 학습됩니다. 표에 없는 위치는 인코딩할 수 없고, 학습할 때 나오지 않은
-    위치의 행은 처음 값에 머뭅니다. 표는 정책이 mixed_float16이어도 float32로 두고, 꺼낸
-    행만 계산 dtype으로 바꿉니다. Keras의 마스크는 다음 층에 넘기지 않습니다.
+    :math:`P`\ 는 `positions`입니다. 분산이 :math:`1 / d_\text{model}`\ 인 정규 분포로
+    시작해 다른 가중치처럼 학습됩니다. 표에 없는 위치는 인코딩할 수 없고, 학습할 때
+    나오지 않은 위치의 행은 처음 값에 머뭅니다. 표는 정책이 mixed_float16이어도
+    float32로 두고, 꺼낸 행만 계산 dtype으로 바꿉니다. Keras의 마스크는 다음 층에
+    넘기지 않습니다.
 
     Args:
         max_length: 표의 행 수. 어휘 집합의 크기가 아니라, 다루려는 가장 긴 문장의

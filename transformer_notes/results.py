@@ -123,7 +123,7 @@ class Results:
         return found[0]
 
     def values(self, name, **labels):
-        """꼬리표가 맞는 실행마다의 값입니다. 차례는 파일의 차례입니다.
+        """꼬리표가 맞는 실행마다의 값입니다. 순서는 파일의 순서입니다.
 
         Args:
             name: 값의 이름.
@@ -202,7 +202,7 @@ def table(header, rows):
 
     Args:
         header: 열의 이름.
-        rows: 행의 목록. 행은 글이나 수의 열입니다.
+        rows: 행의 목록. 행은 글이나 수의 목록입니다.
 
     Returns:
         `Table`.

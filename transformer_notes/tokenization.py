@@ -11,7 +11,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from transformer_notes import checks
 from transformer_notes.files import replacing
 
-#: 특수 토큰. 차례가 곧 번호입니다.
+#: 특수 토큰. 순서가 곧 번호입니다.
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
 
 
@@ -19,7 +19,7 @@ def pad_rows(rows, pad_id=0, length=None):
     """길이가 서로 다른 줄의 뒤를 채워 배열 하나로 만듭니다.
 
     Args:
-        rows: 토큰 번호의 열 여럿.
+        rows: 토큰 번호의 줄 여럿.
         pad_id: 채울 번호.
         length: 배열의 길이. None이면 가장 긴 줄에 맞춥니다.
 
@@ -47,7 +47,7 @@ class Tokenizer:
     1. NFC로 정규화합니다. 한글의 완성형과 조합형이 같은 글이 됩니다.
     2. 맨 앞에 공백을 하나 붙입니다. 첫 낱말도 다른 낱말과 같은 꼴이 됩니다.
     3. 공백 앞과 문장 부호의 양옆에서 자릅니다. 공백은 뒤따르는 낱말에 붙습니다.
-    4. 조각마다 글자로 나눈 뒤, 배운 차례대로 쌍을 합칩니다.
+    4. 조각마다 글자로 나눈 뒤, 배운 순서대로 쌍을 합칩니다.
 
     특수 토큰의 번호는 언제나 같습니다: `<pad>` 0, `<unk>` 1, `<bos>` 2, `<eos>` 3.
     글에 적힌 "<eos>"는 특수 토큰이 아니라 글자 다섯 개입니다.
@@ -73,12 +73,12 @@ class Tokenizer:
 
     @classmethod
     def train(cls, texts, vocab_size, min_frequency=2):
-        """말뭉치에서 어휘 집합을 배웁니다. 결과는 글의 차례와 관계없이 같습니다.
+        """말뭉치에서 어휘 집합을 배웁니다. 결과는 글의 순서와 관계없이 같습니다.
 
         가장 자주 이웃한 쌍부터 합칩니다. 횟수가 같으면 번호가 작은 쌍이 먼저입니다.
 
         Args:
-            texts: 문자열의 열. 공유할 언어는 한 말뭉치로 이어서 넘깁니다.
+            texts: 문자열의 목록. 공유할 언어는 한 말뭉치로 이어서 넘깁니다.
             vocab_size: 어휘 집합의 크기. 특수 토큰 4개와 말뭉치의 글자가 모두 들어가야
                 합니다. 더 합칠 쌍이 없으면 이보다 작게 끝납니다.
             min_frequency: 이보다 드물게 이웃한 쌍은 합치지 않습니다.
@@ -87,7 +87,7 @@ class Tokenizer:
             `Tokenizer`.
 
         Raises:
-            TypeError: 문자열의 열이 아닌 말뭉치, 정수가 아닌 크기나 횟수.
+            TypeError: 문자열의 목록이 아닌 말뭉치, 정수가 아닌 크기나 횟수.
             ValueError: 빈 말뭉치, 글자가 다 들어가지 않는 크기, 1보다 작은 횟수.
         """
         if isinstance(texts, str):
@@ -144,7 +144,7 @@ class Tokenizer:
         """글에서 `<unk>`가 될 글자와 그 횟수를 셉니다.
 
         Args:
-            texts: 문자열, 또는 문자열의 열.
+            texts: 문자열, 또는 문자열의 목록.
 
         Returns:
             `collections.Counter`. 모르는 글자가 없으면 비어 있습니다.
@@ -169,7 +169,7 @@ class Tokenizer:
         """글을 토큰 번호로 바꿉니다.
 
         Args:
-            texts: 문자열, 또는 문자열의 열.
+            texts: 문자열, 또는 문자열의 목록.
             bos: 맨 앞에 `<bos>`를 붙일지.
             eos: 맨 뒤에 `<eos>`를 붙일지.
             max_length: 한 줄의 가장 큰 길이. `<bos>`와 `<eos>`도 셉니다. 넘치는 글은
@@ -340,7 +340,7 @@ def untrained():
 
 
 def _frame(backend):
-    """토크나이저에서 배운 것(어휘 집합과 합치는 차례)을 뺀 나머지 설정입니다."""
+    """토크나이저에서 배운 것(어휘 집합과 합치는 순서)을 뺀 나머지 설정입니다."""
     frame = json.loads(backend.to_str())
     for learned in ("vocab", "merges"):
         frame["model"].pop(learned, None)
@@ -353,7 +353,7 @@ def _strings(texts):
         texts = list(texts)
     except TypeError:
         raise TypeError(
-            "texts에는 문자열의 열이 필요합니다. "
+            "texts에는 문자열의 목록이 필요합니다. "
             f"받은 것: {type(texts).__name__} {texts!r}."
         ) from None
     for place, text in enumerate(texts):

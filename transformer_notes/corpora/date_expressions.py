@@ -36,14 +36,14 @@ def dates(count, seed=0, days=None, forms=DATE_FORMS):
     Args:
         count: 짝의 수, 1 이상의 정수.
         seed: 시드, 0 이상의 정수.
-        days: 고를 날, `datetime.date`의 열. None이면 범위의 모든 날입니다.
-        forms: 쓸 꼴, `DATE_FORMS`에 있는 이름의 열. 고르게 나옵니다.
+        days: 고를 날, `datetime.date`의 목록. None이면 범위의 모든 날입니다.
+        forms: 쓸 꼴, `DATE_FORMS`에 있는 이름의 목록. 고르게 나옵니다.
 
     Returns:
         `(글, 답)`의 목록.
 
     Raises:
-        TypeError: 정수가 아닌 수, 날짜가 아닌 날, 이름의 열이 아닌 `forms`.
+        TypeError: 정수가 아닌 수, 날짜가 아닌 날, 이름의 목록이 아닌 `forms`.
         ValueError: 1보다 작은 `count`, 음수 `seed`, 빈 `days`나 `forms`, 범위를 벗어난
             날, 모르는 꼴.
 
@@ -70,7 +70,7 @@ def split_days(fraction=0.1, seed=0):
         seed: 시드, 0 이상의 정수.
 
     Returns:
-        `(학습할 날, 떼어 둘 날)`. 저마다 `datetime.date`의 목록이고 날짜의 차례입니다.
+        `(학습할 날, 떼어 둘 날)`. 저마다 `datetime.date`의 목록이고 날짜의 순서입니다.
 
     Raises:
         TypeError: 수가 아닌 `fraction`, 정수가 아닌 `seed`.
@@ -211,7 +211,7 @@ def _check_days(days):
 def _check_forms(forms):
     if isinstance(forms, str):
         raise TypeError(
-            "forms에는 이름의 열이 필요합니다. 받은 것: 문자열 하나 "
+            "forms에는 이름의 목록이 필요합니다. 받은 것: 문자열 하나 "
             f"{forms!r}. [{forms!r}]처럼 목록에 담아 주세요."
         )
     forms = list(forms)
