@@ -63,13 +63,13 @@ def read_csv(path, *headers):
         OSError: 읽지 못하는 파일.
         ValueError: 첫 줄이나 칸의 수가 다른 줄, 닫지 않은 따옴표, `lines`가 거절한 것.
     """
-    return _named(path, _csv_rows(path), headers, "쉼표")
+    return _named(path, _csv_rows(path), headers, "쉼표로 나눈")
 
 
 def read_tsv(path, *headers):
     """탭으로 나눈 파일의 줄. 따옴표도 글자입니다. 나머지는 `read_csv`와 같습니다."""
     rows = ((number, line.split("\t")) for number, line in lines(path))
-    return _named(path, rows, headers, "탭")
+    return _named(path, rows, headers, "탭으로 나눈")
 
 
 def refuse(path, number, expected, given):
@@ -97,7 +97,7 @@ def _csv_rows(path):
             ) from None
 
 
-def _named(path, rows, headers, delimiter):
+def _named(path, rows, headers, split):
     """칸의 끝을 다듬고, 첫 줄에 맞는 이름을 답니다. 빈 줄은 건너뜁니다."""
     names = None
     for number, fields in rows:
@@ -108,12 +108,11 @@ def _named(path, rows, headers, delimiter):
             names = tuple(fields)
             if names not in headers:
                 expected = " 또는 ".join(f"'{', '.join(header)}'" for header in headers)
-                raise refuse(
-                    path, number, f"{delimiter}로 나눈 {expected}가", ", ".join(fields)
-                )
+                expected = f"{split} 이름({expected})이"
+                raise refuse(path, number, expected, ", ".join(fields))
         elif len(fields) != len(names):
             given = f"{len(fields)}칸: {' | '.join(fields)}"
-            expected = f"{delimiter}로 나눈 {len(names)}칸({', '.join(names)})이"
+            expected = f"{split} {len(names)}칸({', '.join(names)})이"
             raise refuse(path, number, expected, given)
         else:
             yield number, dict(zip(names, fields))
