@@ -215,8 +215,17 @@ def _fetch(file, url, folder, say):
         nonlocal tries
         tries += 1
         say(f"받습니다: {url}" + (f" ({tries}번째)" if tries > 1 else ""))
-        bar = sys.stderr.isatty()
-        pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)(url, output, None)
+        responses = []
+        get = pooch.HTTPDownloader(
+            progressbar=sys.stderr.isatty(),
+            timeout=TIMEOUT,
+            hooks={"response": lambda response, **_: responses.append(response)},
+        )
+        try:
+            get(url, output, None)
+        finally:  # pooch는 실패한 응답을 닫지 않습니다
+            for response in responses:
+                response.close()
         _check(file, Path(output), say)
 
     fetcher = pooch.create(
