@@ -245,8 +245,8 @@ bad = {
     "lie": (lie, "near.csv에는 sha256 .*…인 파일이 필요합니다"),
     "empty": (give(b""), "near.csv에는 sha256"),
     "longer": (give(WHOLE + b"\n"), "near.csv에는 sha256"),
-    "missing": (status(404), "서버가 404로 답했습니다"),
-    "broken": (status(500), "서버가 500로 답했습니다"),
+    "missing": (status(404), "서버가 거절했습니다.404"),
+    "broken": (status(500), "서버가 거절했습니다.500"),
     "circle": (redirect("/far.csv"), "받지 못했습니다.TooManyRedirects"),
 }
 every_fault = pytest.mark.parametrize("fault, reason", bad.values(), ids=bad)
@@ -284,7 +284,7 @@ def test_a_server_that_cannot_be_reached_is_told(tmp_path, server, monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         gone = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(DownloadError, match="서버에 닿지 못했습니다.*네트워크"):
+    with pytest.raises(DownloadError, match="서버에 닿지 못했습니다"):
         download("chatbot", tmp_path, gone, str)
 
 
@@ -510,7 +510,7 @@ def test_the_command_fails_with_a_sentence_and_a_code(server, tmp_path):
     result = run("data", "chatbot", "--folder", tmp_path, code=1)
     assert result.stdout == ""
     last = result.stderr.splitlines()[-1]
-    assert last.startswith("오류: 서버가 404로 답했습니다")
+    assert last.startswith("오류: 서버가 거절했습니다(404)")
     assert "name에는 chatbot" in refuse("data", "nothing")
     assert "http나 https" in refuse("data", "chatbot", "--mirror", "ftp://a")
     (tmp_path / "file").write_text("")

@@ -264,7 +264,7 @@ def _reason(error):
     import urllib3
 
     if isinstance(error, requests.HTTPError):
-        return f"서버가 {error.response.status_code}로 답했습니다"
+        return f"서버가 거절했습니다({error.response.status_code})"
     # 내용을 받다가 기다린 것은 ConnectionError 안에 들어 있습니다.
     stalled = requests.Timeout, urllib3.exceptions.ReadTimeoutError
     if any(isinstance(cause, stalled) for cause in (error, *error.args)):
@@ -272,7 +272,7 @@ def _reason(error):
     if isinstance(error, requests.exceptions.ChunkedEncodingError):
         return "받다가 끊겼습니다"
     if isinstance(error, requests.ConnectionError):
-        return "서버에 닿지 못했습니다. 네트워크를 살펴보세요"
+        return "네트워크로 서버에 닿지 못했습니다"
     return f"받지 못했습니다({type(error).__name__})"
 
 
