@@ -90,7 +90,7 @@ def _from_folder(folder):
 def _translated(path):
     texts = [text for _, text in tables.lines(path)]
     try:
-        catalog = read_po(texts, ignore_obsolete=True, abort_invalid=True)
+        catalog = read_po(texts, abort_invalid=True)
     except PoFileError as error:
         expected = "gettext의 번역(msgid와 msgstr)이"
         raise tables.refuse(path, error.lineno + 1, expected, error.line) from None
