@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import itertools
+import logging
 import os
 import socket
 import sys
@@ -226,6 +227,18 @@ def test_the_folder_is_the_given_one_then_the_environments_then_the_cache(
     assert download("chatbot", tmp_path / "this", say=str).parent == tmp_path / "this"
 
 
+def test_pooch_does_not_say_it_again_in_english(server, tmp_path):
+    server.plans["/far.csv"] = [give(WHOLE)]
+    logger, records, handler = pooch.get_logger(), [], logging.Handler()
+    before, handler.emit = logger.level, records.append
+    logger.addHandler(handler)
+    try:
+        download("chatbot", tmp_path, say=str)
+    finally:
+        logger.removeHandler(handler)
+    assert records == [] and logger.level == before
+
+
 def test_a_terminal_sees_how_far_it_is(server, tmp_path, monkeypatch, capsys):
     server.plans["/far.csv"] = [give(WHOLE)]
     download("chatbot", tmp_path / "quiet", say=str)
@@ -428,6 +441,7 @@ def test_an_archive_becomes_the_table_of_its_pairs(server, docs, tmp_path, said)
     (warning,) = [line for line in said if line.startswith("경고")]
     assert "2쌍" in warning and "30,516쌍" in warning
     before, asked = path.read_bytes(), list(server.asked)
+    assert before[4:8] == bytes(4), "gzip의 머리에 시각이 없습니다"
     download("python_docs", tmp_path, say=said.append)
     assert server.asked == asked and path.read_bytes() == before
     path.write_bytes(before[:-9])
