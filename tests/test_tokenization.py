@@ -168,12 +168,12 @@ def test_a_file_with_a_step_more_or_less_is_refused(tmp_path):
     path = tmp_path / "t.json"
     KOREAN.save(path)
     whole = path.read_text(encoding="utf-8")
-    count = len(json.loads(whole)["normalizer"]["normalizers"][0]["normalizers"])
-    assert count == 1 + 10 + 2 + 8
+    count = len(json.loads(whole)["normalizer"]["normalizers"])
+    assert count == 1 + 10 + 2 + 8 + 1  # NFC, 숫자, 빈칸, 되풀이, 앞의 공백
     for place in range(count):
         for keep in (0, 2):  # 빼거나, 두 번 적습니다
             file = json.loads(whole)
-            steps = file["normalizer"]["normalizers"][0]["normalizers"]
+            steps = file["normalizer"]["normalizers"]
             steps[place : place + 1] = [steps[place]] * keep
             path.write_text(json.dumps(file), encoding="utf-8")
             with pytest.raises(ValueError, match=r"t\.json.*글을 나누는 방법"):
