@@ -137,6 +137,13 @@ def test_dates_are_learned_without_a_file(tmp_path):
     assert re.fullmatch(r".*\n", run("translate", folder, "26. 11. 21(토)").stdout)
     assert "날짜를 학습하던" in refuse("train", folder, "--data", folder / "x.tsv")
 
+    def age(record):
+        record["format"] = 3
+        del record["recipe"], record["settings"]["normalization"]
+
+    edit(folder / "run.json", age)
+    assert run_folder.read(folder)["recipe"] == "dates"
+
 
 def test_a_recipe_sets_what_the_options_do_not(tmp_path, pairs):
     folder = tmp_path / "run"
@@ -154,8 +161,9 @@ def test_a_recipe_sets_what_the_options_do_not(tmp_path, pairs):
     assert "--recipe chatbot입니다. 받은 것: translation" in line
 
 
-def test_another_schedule_has_the_rate_it_needs(tmp_path, pairs):
+def test_another_schedule_has_the_rate_it_needs(tmp_path, pairs, monkeypatch):
     """paper의 레시피에 cosine을 주면 dates의 학습률을, 그 반대이면 식을 씁니다."""
+    monkeypatch.setattr(training, "train", lambda *arguments, **options: [])
     for recipe, schedule, rate in (
         ("pairs", "cosine", RECIPES["dates"].settings["learning_rate"]),
         ("translation", "paper", None),
@@ -241,18 +249,6 @@ def test_a_folder_of_an_older_format_is_still_read(copied, number):
 def test_an_older_format_with_newer_names_is_damage(copied, number):
     edit(copied / "run.json", lambda record: record.update(format=number))
     assert "있어야 할 이름" in refuse("translate", copied, "둘", code=1)
-
-
-def test_an_older_folder_of_dates_is_known_as_one(tmp_path):
-    run("train", tmp_path / "dates", "--count", 60, *SMALL, "--epochs", 1)
-
-    def change(record):
-        record["format"] = 3
-        del record["recipe"], record["settings"]["normalization"]
-
-    edit(tmp_path / "dates" / "run.json", change)
-    assert run_folder.read(tmp_path / "dates")["recipe"] == "dates"
-    assert "이미 끝난" in run("train", tmp_path / "dates").stdout
 
 
 @pytest.mark.parametrize("schedule, rate", [("paper", 0.1), ("cosine", None)])

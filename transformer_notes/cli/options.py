@@ -51,7 +51,9 @@ CHANCE = Value("P", float, lambda p: 0 <= p <= 1, "0과 1 사이의 수가")
 PEAK = Value("RATE", float, lambda rate: 0 < rate < 1, "0보다 크고 1보다 작은 수가")
 TOP_P = Value("P", float, lambda p: 0 < p <= 1, "0보다 크고 1 이하인 수가")
 TEMPERATURE = Value("T", float, lambda t: 0 < t <= 100, "0보다 크고 100 이하인 수가")
-RECIPE = Value("NAME", str, RECIPES.__contains__, f"{', '.join(RECIPES)} 가운데 하나가")
+RECIPE = Value(
+    "NAME", str, tuple(RECIPES).__contains__, f"{', '.join(RECIPES)} 가운데 하나가"
+)
 CHECKPOINT = Value(
     "WHICH",
     _checkpoint,
