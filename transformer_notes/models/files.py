@@ -160,16 +160,15 @@ def read(path):
         raise _refusal(path, "적힌 해시와 내용이 다른 파일")
     try:
         return _rebuilt(content)
+    except KeyError as error:
+        raise _refusal(path, f"{error}이(가) 없는 파일") from None
     except (
         safetensors.SafetensorError,
-        zlib.error,
-        ValueError,
-        TypeError,
-        KeyError,
         RecursionError,
+        TypeError,
+        ValueError,
     ) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise _refusal(path, f"{type(error).__name__}: {reason}") from None
+        raise _refusal(path, str(error)) from None
 
 
 def _check(model, tokenizer, task, card):
@@ -251,7 +250,8 @@ def _restored(tensors, key, shape):
         scale = tensors.pop(_scale(key))
         if scale.shape != (*value.shape[:-1], 1):
             raise ValueError(f"{key}의 배율의 모양 {scale.shape}")
-        value = value * scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = value * scale
     if value.dtype != np.float32 or value.shape != shape:
         raise ValueError(f"{key}의 {value.dtype} {value.shape}, 모델에서는 {shape}")
     if not np.isfinite(value).all():
@@ -268,13 +268,16 @@ def _packed(tokenizer):
 
 def _unpacked(packed):
     inflate = zlib.decompressobj()
-    text = inflate.decompress(packed.tobytes(), LARGEST_TOKENIZER)
-    if not inflate.eof:
-        raise ValueError("다 풀리지 않는 토크나이저")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tokenizer.json"
-        path.write_bytes(text)
-        return Tokenizer.load(path)
+    try:
+        text = inflate.decompress(packed.tobytes(), LARGEST_TOKENIZER)
+        if not inflate.eof:
+            raise ValueError("너무 크거나 잘린 글")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "tokenizer.json"
+            path.write_bytes(text)
+            return Tokenizer.load(path)
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"망가진 토크나이저: {error}") from None
 
 
 def _with_digest(content, digest):
