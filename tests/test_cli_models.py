@@ -2,12 +2,12 @@
 
 import re
 
+import keras
 import pytest
 from command_line import SMALL, refuse, run, write_pairs
-from layers import random_weights
 
-from transformer_notes import models
-from transformer_notes.classification import Classifier
+from transformer_notes import models, training
+from transformer_notes.classification import Classifier, label_pairs
 from transformer_notes.cli import run_folder
 from transformer_notes.models import files
 from transformer_notes.tokenization import Tokenizer
@@ -19,14 +19,17 @@ SIZES = {"d_model": 8, "num_heads": 2, "num_layers": 1, "d_ff": 12, "dropout": 0
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory):
-    """배우지 않은 작은 모델. 12토큰까지 받고, 학습에는 10토큰까지 있었다고 합니다."""
+    """세 글만 배운 작은 모델. 20토큰까지 받고, 학습에는 14토큰까지 있었다고 합니다."""
     tokenizer = Tokenizer.train(TEXTS, 40)
-    config = TransformerConfig(tokenizer.vocab_size, max_length=12, **SIZES)
-    model = Classifier(config, 2)
-    model.build()
-    path = tmp_path_factory.mktemp("models") / "tiny.safetensors"
-    card = {"labels": ["부정", "긍정"], "longest_source": 10}
-    files.write(path, random_weights(model), tokenizer, "classify", card)
+    config = TransformerConfig(tokenizer.vocab_size, max_length=20, **SIZES)
+    keras.utils.set_random_seed(0)
+    model, folder = Classifier(config, 2), tmp_path_factory.mktemp("models")
+    data = training.Batches(label_pairs(tokenizer, TEXTS, [1, 0, 1]), 100)
+    adam = keras.optimizers.Adam(0.01)
+    training.train(model, data, 40, folder, optimizer=adam, progress=False)
+    path = folder / "tiny.safetensors"
+    card = {"labels": ["부정", "긍정"], "longest_source": 14}
+    files.write(path, model, tokenizer, "classify", card)
     return path
 
 
@@ -122,7 +125,8 @@ def test_a_command_names_the_other_when_the_model_is_of_the_other_kind(reader):
 def test_every_text_gets_its_most_probable_label(reader):
     chances = models.load(reader).classify(TEXTS)
     expected = [
-        f"{['부정', '긍정'][row.argmax()]}\t{row.max():.2f}\n" for row in chances
+        f"{label}\t{max(row):.2f}\n"
+        for label, row in zip(("긍정", "부정", "긍정"), chances)
     ]
     result = run("classify", "--model", reader, *TEXTS)
     assert (result.stdout, result.stderr) == ("".join(expected), "")
@@ -150,11 +154,9 @@ def test_unknown_characters_and_long_texts_are_named(reader):
     result = run("classify", "--model", reader, "영화 zz")
     assert "1번째 글에 학습에서 보지 못한 글자가 있습니다: z" in result.stderr
     assert result.stdout.count("\n") == 1
-    assert (
-        "1번째 글(11토큰)"
-        in run("classify", "--model", reader, "영 " * 4 + "영 영화").stderr
-    )
+    result = run("classify", "--model", reader, "영화 " * 14)
+    assert "1번째 글(15토큰)이 학습한 어떤 입력(14토큰)보다 깁니다" in result.stderr
     line = refuse("classify", "--model", reader, "영화 " * 20)
-    assert "너무 깁니다" in line and "12토큰까지" in line
+    assert "너무 깁니다" in line and "20토큰까지 받습니다. 받은 것: 21토큰" in line
     assert "UTF-8이 아닙니다" in refuse("classify", "--model", reader, stdin=b"\xff\n")
     assert "TEXT에는 글이" in refuse("classify", "--model", reader, " ")
