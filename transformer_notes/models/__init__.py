@@ -35,7 +35,7 @@ class Pretrained:
     tokenizer: Tokenizer
     #: 모델이 하는 일, `files.TASKS` 가운데 하나.
     task: str
-    #: 내력: 명령, 데이터, 점수, 판. 파일에 적힌 그대로입니다.
+    #: 모델의 내력. 명령, 데이터, 점수, 판이 파일에 적힌 그대로 있습니다.
     card: dict
 
     def translate(self, texts, beam_size=None, temperature=None, seed=None):
