@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from transformer_notes.cli import answers, pairs, run_folder
+from transformer_notes.cli import answers, pairs, pictures, run_folder
 from transformer_notes.cli.korean import BadInput, Command, say, warn
 from transformer_notes.cli.options import (
     CHANCE,
@@ -17,10 +17,8 @@ from transformer_notes.cli.options import (
     best_option,
     run_folder_argument,
 )
-from transformer_notes.files import replacing
 
 LEAST = 0.9  # 날짜의 답을 내놓을 가장 낮은 확률 (「날짜 읽기」)
-LARGEST_PICTURE = 64  # 그림에 그릴 토큰의 수
 
 
 @click.command(cls=Command)
@@ -85,7 +83,7 @@ def translate(folder, texts, attention, beam, temperature, seed, least, average,
         raise BadInput("표준 입력이 비어 있습니다. 한 줄에 글 하나씩 주세요.")
     if attention is not None:
         ((_, text),) = group
-        _draw_attention(attention, model, tokenizer, text, last[0].ids)
+        pictures.draw_attention(attention, model, tokenizer, text, last[0].ids)
 
 
 def _standard_input():
@@ -162,31 +160,3 @@ def _answer(model, tokenizer, group, how, least, dates):
             )
     answers.warn_unfinished(replies)
     return replies
-
-
-def _draw_attention(path, model, tokenizer, text, answer_ids):
-    import matplotlib
-    import numpy as np
-
-    from transformer_notes import plotting
-
-    source_ids = tokenizer.encode([text], eos=True)
-    target_ids = answer_ids[np.newaxis]
-    longest = max(source_ids.shape[1], target_ids.shape[1])
-    if longest > LARGEST_PICTURE:
-        raise BadInput(
-            f"--attention에는 입력도 답도 {LARGEST_PICTURE}토큰 이하인 글이 "
-            f"필요합니다. 받은 것: {longest}토큰."
-        )
-    shifted = np.concatenate([[[tokenizer.bos_id]], target_ids[:, :-1]], axis=1)
-    _, layers = model.decode(shifted, model.encode(source_ids), return_weights=True)
-    weights = layers[-1].cross_attention[0].numpy().mean(axis=0)
-    vocabulary = tokenizer.vocabulary
-    source, target = (
-        [vocabulary[token].replace(" ", "␣") for token in ids[0]]
-        for ids in (source_ids, target_ids)
-    )
-    drawn = plotting.attention_heatmap(weights, target, source, "크로스 어텐션")
-    with replacing(path) as partial, matplotlib.rc_context(plotting.style()):
-        drawn.savefig(partial)
-    say(f"그렸습니다: {path}")

@@ -1,0 +1,221 @@
+"""명령 `chat`: 터미널에서 묻고 답합니다."""
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from transformer_notes.cli import answers, pairs, pictures, run_folder
+from transformer_notes.cli.korean import (
+    BadInput,
+    Command,
+    say,
+    start_tensorflow,
+    warn,
+)
+from transformer_notes.cli.options import PICTURE, TEMPERATURE, Value
+
+BEAM = Value("N", int, lambda n: 1 <= n <= 64, "1 이상 64 이하의 정수가")
+HANGUL = re.compile("[가-힣ㄱ-ㆎ\u1100-\u11ff]")
+HELP = """\
+  /beam 4             빔 탐색으로 답합니다. /beam 1이면 처음의 그리디입니다.
+  /temperature 0.7    그 온도로 답을 뽑습니다. 물을 때마다 답이 다를 수 있습니다.
+  /attention 이름.svg  방금 한 답이 물음의 어디를 보았는지 그립니다. PNG, PDF도 됩니다.
+  /help               이 도움말을 보입니다.
+  /bye                끝냅니다. Ctrl-D도, 빈 줄에서 누른 Ctrl-C도 끝냅니다."""
+
+
+@click.command(cls=Command)
+@click.argument("folder", metavar="[RUN_FOLDER]", required=False, type=Path)
+@click.option("--model", "name", help="함께 온 모델의 이름. [기본값: chatbot]")
+def chat(folder, name):
+    """터미널에서 묻고 답합니다.
+
+    RUN_FOLDER를 주면 train이 남긴 그 폴더의 모델이, 주지 않으면 함께
+    온 모델이 답합니다. 물음 하나에 답 하나씩이고, 앞에서 한 말은
+    기억하지 않습니다.
+
+    터미널이 아니면 표준 입력을 한 줄씩 읽고 답을 한 줄씩 적습니다. 답이
+    없는 줄에는 빈 줄을 적으므로 물음과 답의 줄이 맞습니다.
+
+    /로 시작하는 줄은 명령입니다. /help를 쳐 보세요.
+
+    예:
+      transformer-notes chat
+      transformer-notes chat runs/my
+      transformer-notes chat < questions.txt > answers.txt
+    """
+    if folder is not None and name is not None:
+        raise BadInput("RUN_FOLDER와 --model은 함께 쓰지 않습니다. 하나만 주세요.")
+    conversation = _Conversation(*_open(folder, name))
+    if sys.stdin.isatty():
+        say("물음 하나에 답 하나씩 합니다. 앞에서 한 말은 기억하지 않습니다.")
+        say("도움말은 /help, 끝내려면 /bye.")
+        lines = _typed()
+    else:
+        lines = _standard_input()
+    for line in lines:
+        try:
+            if line.startswith("/"):
+                if not conversation.obey(line):
+                    break
+            else:
+                click.echo(conversation.answer(line))
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            if not sys.stdin.isatty():
+                raise
+            say("답을 멈추었습니다.")
+
+
+def _open(folder, name):
+    """토크나이저와 모델."""
+    if folder is not None:
+        return run_folder.open_model(folder, run_folder.read(folder))
+    start_tensorflow()
+    from transformer_notes import models
+
+    try:
+        found = models.load(name or "chatbot")
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    return found.tokenizer, found.model
+
+
+def _typed():
+    """터미널에서 한 줄씩 받습니다. 화살표로 줄을 고치고 지난 줄을 부릅니다."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.output import create_output
+
+    keys = KeyBindings()
+
+    @keys.add("c-c")
+    def _(event):
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=EOFError)
+
+    # 답을 파일로 보낼 때에는 프롬프트가 그 파일에 섞이지 않게 합니다.
+    output = create_output(always_prefer_tty=True)
+    session = PromptSession(
+        "> ", key_bindings=keys, output=output, reserve_space_for_menu=0
+    )
+    while True:
+        try:
+            line = " ".join(session.prompt().split())
+        except EOFError:
+            return
+        if line:
+            yield line
+        else:
+            say("물을 것을 적고 Enter를 누르세요. 도움말은 /help.")
+
+
+def _standard_input():
+    stream = click.get_binary_stream("stdin")
+    for number, raw in enumerate(iter(stream.readline, b""), start=1):
+        try:
+            line = pairs.decode_line(raw, number, "표준 입력").lstrip("\ufeff")
+        except BadInput as error:
+            say(error.message)
+            line = ""
+        yield " ".join(line.split())
+
+
+class _Conversation:
+    """답하는 방법과, 방금 한 물음과 답."""
+
+    def __init__(self, tokenizer, model):
+        self.tokenizer, self.model = tokenizer, model
+        # run_folder.model_config가 답의 자리를 더해 둔 것을 뺍니다.
+        self.longest = model.config.max_length - run_folder.MAX_EXTRA
+        self.korean = any(map(HANGUL.search, tokenizer.vocabulary))
+        self.how = {}
+        self.last = None
+
+    def answer(self, question):
+        """답의 글. 답하지 못하면 까닭을 말하고 빈 글을 냅니다."""
+        try:
+            text = self._readable(question) if question else ""
+        except BadInput as error:
+            say(error.message)
+            text = ""
+        if not text:
+            return ""
+        (reply,) = answers.reply(self.model, self.tokenizer, [text], **self.how)
+        self.last = text, reply
+        answers.warn_unfinished([reply])
+        if not reply.text:
+            say("모델이 빈 답을 냈습니다.")
+        return reply.text
+
+    def _readable(self, question):
+        """모델이 읽을 글. 읽지 못할 글은 거절하고, 모르는 글자는 알립니다."""
+        if self.korean and not HANGUL.search(question):
+            raise BadInput(
+                "한국어로 물어 주세요. 한글이 없는 글입니다: "
+                f"{pairs.shortened(question)!r}."
+            )
+        try:
+            text = pairs.readable(self.tokenizer, question)
+            length = len(self.tokenizer.encode(text, eos=True))
+        except ValueError:
+            raise BadInput("UTF-8이 아닌 글입니다. 다시 적어 주세요.") from None
+        if length > self.longest:
+            raise BadInput(
+                f"물음이 너무 깁니다. 이 모델은 {self.longest}토큰까지 읽습니다. 받은 "
+                f"것: {length}토큰. 짧게 물어 주세요."
+            )
+        unknown = self.tokenizer.unknown_characters(text)
+        if unknown:
+            if set(text.replace(" ", "")) <= set(unknown):
+                raise BadInput("아는 글자가 하나도 없습니다. 다르게 물어 주세요.")
+            warn(
+                "학습에서 보지 못한 글자가 있습니다: "
+                f"{pairs.shortened(' '.join(unknown))}. <unk>로 읽으므로 답을 믿기 "
+                "어렵습니다."
+            )
+        return text
+
+    def obey(self, line):
+        """명령을 따릅니다. 끝내라는 것이면 False를 냅니다."""
+        name, _, value = line.partition(" ")
+        try:
+            if name == "/bye":
+                return False
+            if name == "/help":
+                say(HELP)
+            elif name == "/beam":
+                size = _value(name, BEAM, value)
+                self.how = {"beam_size": size} if size > 1 else {}
+                say(f"빔 {size}개로 찾습니다." if size > 1 else "그리디로 답합니다.")
+            elif name == "/temperature":
+                self.how = {"temperature": _value(name, TEMPERATURE, value)}
+                say(f"온도 {self.how['temperature']}에서 뽑습니다.")
+            elif name == "/attention":
+                self._draw(_value(name, PICTURE, value))
+            else:
+                raise BadInput(f"모르는 명령입니다: {name}. 도움말은 /help.")
+        except BadInput as error:
+            say(error.message)
+        return True
+
+    def _draw(self, path):
+        if self.last is None:
+            raise BadInput("아직 답한 것이 없습니다. 먼저 물어 주세요.")
+        text, reply = self.last
+        try:
+            pictures.draw_attention(path, self.model, self.tokenizer, text, reply.ids)
+        except OSError as error:
+            raise BadInput(f"그림을 쓰지 못했습니다: {path} ({error}).") from error
+
+
+def _value(name, kind, value):
+    """명령에 준 값."""
+    try:
+        return kind.convert(value.strip(), None, None)
+    except click.BadParameter as error:
+        raise BadInput(f"{name}에는 {error.message}") from None
