@@ -52,7 +52,7 @@ SETTINGS = {
     "width": 39,  # 공개된 예제가 정답을 채우는 길이
 }
 #: 층의 수와 드롭아웃. 첫째로 학습해 본 것이 앞에 있습니다.
-GRID = [(2, 0.1), (6, 0.1), (1, 0.1), (4, 0.1), (2, 0.3)]
+GRID = [(2, 0.1), (2, 0.3), (1, 0.1), (6, 0.1), (4, 0.1)]
 #: 여기까지 학습하고 적습니다. 늘리면 이어서 학습합니다.
 STAGES = 10, 25, 60
 CHOSEN = {"layers": 2, "dropout": 0.1, "epochs": 10}
@@ -78,9 +78,10 @@ def _cell(place, stage):
 PLAN = [
     *({"what": "data", "split": split} for split in SPLITS),
     *({"what": "retrieval", "split": split} for split in SPLITS),
-    *(_cell(0, stage) for stage in STAGES[:2]),
+    *(_cell(place, STAGES[0]) for place in range(2)),
+    _cell(0, STAGES[1]),
     *({"what": "chosen", "split": split, "seed": 1} for split in SPLITS),
-    *(_cell(place, STAGES[0]) for place in range(1, len(GRID))),
+    *(_cell(place, STAGES[0]) for place in range(2, len(GRID))),
     *({"what": "chosen", "split": s, "seed": n} for n in (2, 3) for s in SPLITS),
     *(_cell(place, STAGES[1]) for place in range(1, len(GRID))),
     *(_cell(place, STAGES[2]) for place in range(len(GRID))),
