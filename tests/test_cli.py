@@ -1,6 +1,9 @@
 """명령줄이 지키는 약속: 도움말, 잘못 쓴 명령, 잘못된 데이터."""
 
+import csv
 import errno
+import gzip
+import hashlib
 import os
 import re
 import subprocess
@@ -9,10 +12,15 @@ import unicodedata
 
 import pytest
 from command_line import COMMAND, ROOT, SMALL, refuse, run, write_pairs
+from hypothesis import given
+from hypothesis import strategies as st
 
 from transformer_notes import cli
 from transformer_notes.cli import options
 from transformer_notes.cli import pairs as cli_pairs
+from transformer_notes.cli.korean import BadInput
+from transformer_notes.cli.recipes import RECIPES
+from transformer_notes.normalization import NORMALIZATIONS
 from transformer_notes.positional_encoding import SCHEMES
 
 
@@ -30,6 +38,36 @@ def test_the_command_line_knows_every_positional_scheme():
     known = {name for name in SCHEMES if options.POSITIONS.accepts(name)}
     assert known == set(SCHEMES)
     assert all(name in options.SETTINGS["positions"].help for name in SCHEMES)
+
+
+def test_the_command_line_knows_every_normalization():
+    known = {name for name in NORMALIZATIONS if options.NORMALIZATION.accepts(name)}
+    assert known == set(NORMALIZATIONS)
+    assert all(name in options.SETTINGS["normalization"].help for name in known)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_has_a_good_value_for_every_setting(name):
+    settings = RECIPES[name].settings
+    assert list(settings) == list(options.SETTINGS)
+    for setting, value in settings.items():
+        assert value is None or options.SETTINGS[setting].value.holds(value), setting
+    assert (settings["learning_rate"] is None) == (settings["schedule"] == "paper")
+
+
+def test_the_help_shows_every_value_of_every_recipe():
+    lines = run("train", "--help").stdout.splitlines()
+    heading = next(line for line in lines if line.split() == list(RECIPES))
+    table = {line.split()[0]: line for line in lines[lines.index(heading) + 1 :]}
+    for setting in options.SETTINGS:
+        values = [recipe.settings[setting] for recipe in RECIPES.values()]
+        flag = options.flag(setting)
+        if flag in table:
+            shown = ["-" if value is None else str(value) for value in values]
+            assert table[flag].split()[1:] == shown
+        else:
+            (line,) = (x for x in lines if x.split()[:1] == [flag])
+            assert line.endswith(f"[기본값: {values[0]}]") and len(set(values)) == 1
 
 
 # --- 도움말 --------------------------------------------------------------------------
@@ -105,7 +143,15 @@ def test_no_arguments_show_the_help_with_code_2():
         (["train", "x", "--dropout", "nan"], "--dropout에는 0 이상 1 미만"),
         (["train", "x", "--seed", "-1"], "--seed에는 0 이상"),
         (["train", "x", "--positions", "up"], "sinusoidal이나 learned가"),
+        (["train", "x", "--recipe", "soup"], "dates, pairs, translation"),
+        (["train", "x", "--recipe", "chatbot"], "--recipe chatbot에는 학습할 파일이"),
+        (["train", "x", "--recipe", "dates", "--data", "y"], "스스로 만듭니다"),
+        (["translate", "x", "a", "--checkpoint", "worst"], "best, newest, average:N"),
+        (["translate", "x", "a", "--checkpoint", "average:0"], "1 이상의 정수"),
+        (["translate", "x", "a", "--checkpoint", "average"], "받은 것: 'average'"),
         (["translate", "x", "a", "--beam", "0"], "--beam에는 1 이상"),
+        (["translate", "x", "a", "--top-p", "0"], "--top-p에는 0보다 크고 1 이하"),
+        (["translate", "x", "a", "--top-k", "3"], "--top-k는 --temperature와 함께"),
         (["translate", "x", "a", "--attention", "a.txt"], r".png, .svg, .pdf로 끝나는"),
         (["translate", "x", "a", "b", "--attention", "a.png"], "받은 것: 2개"),
         (["translate", "x", "--attention", "a.png"], "받은 것: 0개"),
@@ -125,7 +171,7 @@ def test_wrong_use_is_refused_in_korean(arguments, message):
     "content, message",
     [
         ("하나\t1\n둘 2\n", "2번째 줄에는 '입력<탭>답'이 필요합니다"),
-        ("하나\t1\n둘\t2\t3\n", "2번째 줄.*탭 2개"),
+        ("하나\t1\n둘\t2\t3\n", "2번째 줄.*칸 3개"),
         ("하나\t1\n\n둘\t\n", "3번째 줄"),
         ("\t1\n", "1번째 줄"),
         ("하나\t1\n둘\t2\n".encode("cp949"), "1번째 줄은 UTF-8이 아닙니다.*iconv"),
@@ -141,6 +187,74 @@ def test_a_bad_file_is_refused_and_leaves_nothing(tmp_path, content, message):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert re.search(message, refuse("train", tmp_path / "run", "--data", path))
     assert sorted(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("하나,1\n둘\n", "2번째 줄에는 '입력,답'이 필요합니다. 받은 것: 칸 1개, '둘'"),
+        ("하나,1\n둘,\n", "2번째 줄"),
+        ("하나,1,0\n", "1번째 줄.*칸 3개"),
+        ("Q,A,label\n하나,1\n", "2번째 줄에는 'Q,A,label'이.*칸 2개"),
+        ('하나,1\n"둘\n셋",2\n"넷"4,5\n', "4번째 줄은 CSV가 아닙니다"),
+        ('하나,1\n"둘,2\n셋,3\n', "2번째 줄은 CSV가 아닙니다.*따옴표"),
+        ("하나,1\n".encode() + b"\xff,2\n", "2번째 줄은 UTF-8이 아닙니다"),
+        ("Q,A,label\n", "'Q,A,label'인 줄이 하나도 없습니다"),
+    ],
+)
+def test_a_bad_csv_is_refused_with_its_line(tmp_path, content, message):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert re.search(message, refuse("train", tmp_path / "run", "--data", path))
+
+
+PLAIN = [("하나", "1"), ('"둘", 셋', "2 3"), ("넷", "4")]
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("x.csv", '하나,1\n"""둘"", 셋","2\n3"\n넷,4\n'),
+        ("x.CSV", 'Q,A,label\r\n하나,1,0\r\n"""둘"", 셋",2 3 ,1\r\n\r\n넷,4,2'),
+        ("x.csv", '\ufefflabel,A,Q\n0,1,하나\n,2 3,"""둘"", 셋"\n,,\n2,4,넷\n'),
+        ("x.tsv", 'Q\tA\tlabel\n하나\t1\t0\n"둘", 셋\t2 3\t1\n넷\t4\t\n'),
+        ("x", '하나\t1\n"둘", 셋\t2 3\n넷\t4\n'),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_two_columns_are_read_from_tsv_csv_and_gz(tmp_path, name, content, packed):
+    path, content = tmp_path / name, content.encode()
+    if packed:
+        path, content = tmp_path / f"{name}.gz", gzip.compress(content)
+    path.write_bytes(content)
+    pairs, digest = cli_pairs.read(path)
+    assert pairs == PLAIN
+    assert digest == hashlib.sha256(content).hexdigest()
+
+
+@given(st.lists(st.tuples(*[st.text(max_size=9)] * 2), min_size=1, max_size=5))
+def test_every_csv_that_python_writes_is_read_as_it_was_meant(tmp_path_factory, rows):
+    def kept(text):
+        text = re.sub(r"[\t\r\n]+", " ", text).strip()
+        return unicodedata.normalize("NFC", text)
+
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("Q", "A"), *rows])
+    wanted = [tuple(map(kept, row)) for row in rows]
+    wanted = [row for row in wanted if any(row)]
+    if wanted and all(all(row) for row in wanted):
+        assert cli_pairs.read(path)[0] == wanted
+    else:
+        with pytest.raises(BadInput):
+            cli_pairs.read(path)
+
+
+@pytest.mark.parametrize("cut", [0, 5, 30, -1])
+def test_a_damaged_gz_is_refused(tmp_path, cut):
+    path = tmp_path / "x.tsv.gz"
+    path.write_bytes(gzip.compress("하나\t1\n둘\t2\n".encode())[:cut] or b"x")
+    assert "온전한 gzip" in refuse("train", tmp_path / "run", "--data", path)
 
 
 def test_a_missing_file_or_a_folder_is_refused(tmp_path):

@@ -13,6 +13,7 @@ PATHS = sorted(PACKAGE.rglob("*.py"))
 HELPERS = {"checks", "files", "keras_mask", "softmax"}
 #: 강의를 위한 도우미와, 그것을 앞문으로 내놓는 강의.
 BESIDE = {
+    "normalization": "tokenization",
     "config": "encoder",
     "generation": "decoding",
     "losses": "training",
@@ -21,7 +22,16 @@ BESIDE = {
     "checkpoints": "training",
 }
 #: 강의가 아니라 쓰임새의 방. 무엇이든 가져와도 되지만 강의는 이것을 가져오지 않습니다.
-USES = {"cli", "corpora", "plotting", "results", "schematics"}
+USES = {
+    "classification",
+    "cli",
+    "corpora",
+    "downloads",
+    "models",
+    "plotting",
+    "results",
+    "schematics",
+}
 
 
 def module_of(path):

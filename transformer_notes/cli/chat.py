@@ -6,15 +6,9 @@ from pathlib import Path
 
 import click
 
-from transformer_notes.cli import answers, pairs, pictures, run_folder
-from transformer_notes.cli.korean import (
-    BadInput,
-    Command,
-    say,
-    start_tensorflow,
-    warn,
-)
-from transformer_notes.cli.options import PICTURE, TEMPERATURE, Value
+from transformer_notes.cli import answers, pairs, pictures, trained
+from transformer_notes.cli.korean import BadInput, Command, say, warn
+from transformer_notes.cli.options import MODEL, PICTURE, TEMPERATURE, Value
 
 BEAM = Value("N", int, lambda n: 1 <= n <= 64, "1 이상 64 이하의 정수가")
 HANGUL = re.compile("[가-힣ㄱ-ㆎ\u1100-\u11ff]")
@@ -28,7 +22,9 @@ HELP = """\
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="[RUN_FOLDER]", required=False, type=Path)
-@click.option("--model", "name", help="함께 온 모델의 이름. [기본값: chatbot]")
+@click.option(
+    "--model", "name", type=MODEL, help="모델의 이름이나 파일. [기본값: chatbot]"
+)
 def chat(folder, name):
     """터미널에서 묻고 답합니다.
 
@@ -48,7 +44,7 @@ def chat(folder, name):
     """
     if folder is not None and name is not None:
         raise BadInput("RUN_FOLDER와 --model은 함께 쓰지 않습니다. 하나만 주세요.")
-    conversation = _Conversation(*_open(folder, name))
+    conversation = _Conversation(_open(folder, name))
     if sys.stdin.isatty():
         say("물음 하나에 답 하나씩 합니다. 앞에서 한 말은 기억하지 않습니다.")
         say("도움말은 /help, 끝내려면 /bye.")
@@ -70,17 +66,17 @@ def chat(folder, name):
 
 
 def _open(folder, name):
-    """토크나이저와 모델."""
+    """글로 답하는 모델."""
     if folder is not None:
-        return run_folder.open_model(folder, run_folder.read(folder))
-    start_tensorflow()
-    from transformer_notes import models
-
-    try:
-        found = models.load(name or "chatbot")
-    except ValueError as error:
-        raise BadInput(str(error)) from error
-    return found.tokenizer, found.model
+        opened = trained.open_folder(folder)
+    else:
+        opened = trained.open_model(name or "chatbot")
+    if opened.task == "classify":
+        raise BadInput(
+            "chat에는 글로 답하는 모델이 필요합니다. 받은 것: "
+            f"{folder or name}, 글을 분류하는 모델. classify로 써 보세요."
+        )
+    return opened
 
 
 def _typed():
@@ -128,11 +124,10 @@ def _standard_input():
 class _Conversation:
     """답하는 방법과, 방금 한 물음과 답."""
 
-    def __init__(self, tokenizer, model):
-        self.tokenizer, self.model = tokenizer, model
-        # run_folder.model_config가 답의 자리를 더해 둔 것을 뺍니다.
-        self.longest = model.config.max_length - run_folder.MAX_EXTRA
-        self.korean = any(map(HANGUL.search, tokenizer.vocabulary))
+    def __init__(self, opened):
+        self.tokenizer, self.model = opened.tokenizer, opened.model
+        self.longest = opened.max_length
+        self.korean = any(map(HANGUL.search, self.tokenizer.vocabulary))
         self.how = {}
         self.last = None
 

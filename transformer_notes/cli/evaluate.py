@@ -8,20 +8,18 @@ from transformer_notes.cli import answers, pairs, run_folder
 from transformer_notes.cli.korean import BadInput, Command, warn
 from transformer_notes.cli.options import (
     FILE,
-    average_option,
     beam_option,
-    best_option,
+    checkpoint_option,
     run_folder_argument,
 )
 
 
 @click.command(cls=Command)
 @run_folder_argument
-@click.option("--data", type=FILE, help="채점할 TSV 파일. [기본값: 떼어 둔 짝]")
+@click.option("--data", type=FILE, help="채점할 파일. [기본값: 떼어 둔 짝]")
 @beam_option
-@average_option
-@best_option
-def evaluate(folder, data, beam, average, best):
+@checkpoint_option
+def evaluate(folder, data, beam_size, checkpoint):
     """학습에서 떼어 둔 짝으로 채점합니다.
 
     완전 일치는 답이 한 글자도 다르지 않은 비율입니다. 손실과 정확도는
@@ -29,7 +27,7 @@ def evaluate(folder, data, beam, average, best):
 
     예:
       transformer-notes evaluate runs/dates
-      transformer-notes evaluate runs/dates --beam 4 --average 5
+      transformer-notes evaluate runs/dates --beam 4 --checkpoint average:5
       transformer-notes evaluate runs/my --data test.tsv
     """
     record = run_folder.read(folder)
@@ -37,7 +35,7 @@ def evaluate(folder, data, beam, average, best):
     if data is None and not path.exists():
         raise run_folder.damaged(path, "파일이 없습니다")
     given, _ = pairs.read(path)
-    tokenizer, model = run_folder.open_model(folder, record, average, best)
+    tokenizer, model = run_folder.open_model(folder, record, checkpoint)
     given = [(pairs.readable(tokenizer, source), target) for source, target in given]
     kept, ids = pairs.encode(tokenizer, given, record["settings"]["max_length"])
     if not ids:
@@ -61,10 +59,11 @@ def evaluate(folder, data, beam, average, best):
         length=len(sources), label="채점", file=sys.stderr, hidden=not shown
     ) as bar:
         for group in pairs.groups(sources, answers.BATCH):  # 비슷한 길이끼리 옮깁니다
-            replies += answers.reply(model, tokenizer, group, beam_size=beam)
+            replies += answers.reply(model, tokenizer, group, beam_size=beam_size)
             bar.update(len(group))
     # 모르는 글자가 든 정답은 맞힐 수 없습니다. 답의 글자는 모두 어휘 집합의 것입니다.
-    right = sum(answer.text == target for answer, target in zip(replies, targets))
+    wanted = map(tokenizer.normalize, targets)
+    right = sum(answer.text == target for answer, target in zip(replies, wanted))
     answers.warn_unfinished(replies)
     click.echo(f"짝         {len(ids):,}개")
     click.echo(f"완전 일치  {100 * right / len(ids):.2f}% ({right:,}개)")

@@ -1,32 +1,79 @@
-"""입력과 답의 짝: TSV 파일을 읽고, 나누고, 토큰 번호로 바꿉니다."""
+"""입력과 답의 짝: 파일을 읽고, 나누고, 토큰 번호로 바꿉니다."""
 
+import csv
+import gzip
 import hashlib
 import itertools
+import re
 import unicodedata
+import zlib
 
 from transformer_notes.cli.korean import BadInput, warn
 
+COLUMNS = ["입력", "답"]
+HEADER = ["Q", "A"]  # 첫 줄에 이 이름이 있으면 그 열이 입력과 답입니다
+
 
 def read(path):
-    """TSV의 짝과 내용의 해시. 빈 줄은 세어 알리고 건너뜁니다."""
+    """파일의 짝과 내용의 해시. 빈 줄은 세어 알리고 건너뜁니다.
+
+    이름이 .csv로 끝나면 쉼표로, 아니면 탭으로 나눕니다. .gz는 풀어서 읽습니다. 첫 줄이
+    열의 이름이면 그 열만 읽습니다.
+    """
     content = read_bytes(path)
+    name = path.name.lower()
+    plain = _unpacked(content, path) if name.endswith(".gz") else content
+    comma = name.removesuffix(".gz").endswith(".csv")
+    mark, rows = (",", _csv_rows) if comma else ("<탭>", _tsv_rows)
+    names, places = COLUMNS, [0, 1]
     pairs, empty = [], 0
-    for number, line in enumerate(_lines(content, path), start=1):
-        if not line.strip():
+    for number, fields in rows(plain, path):
+        fields = [field.strip() for field in fields]
+        if not any(fields):
             empty += 1
-            continue
-        fields = [field.strip() for field in line.split("\t")]
-        if len(fields) != 2 or not all(fields):
+        elif names is COLUMNS and not pairs and set(HEADER) <= set(fields):
+            names, places = fields, [fields.index(name) for name in HEADER]
+        elif len(fields) == len(names) and all(fields[place] for place in places):
+            chosen = (fields[place] for place in places)
+            pairs.append(tuple(unicodedata.normalize("NFC", text) for text in chosen))
+        else:
             raise BadInput(
-                f"{path}의 {number}번째 줄에는 '입력<탭>답'이 필요합니다. "
-                f"받은 것: 탭 {len(fields) - 1}개, {shortened(line)!r}."
+                f"{path}의 {number}번째 줄에는 '{mark.join(names)}'이 필요합니다. "
+                f"받은 것: 칸 {len(fields)}개, {shortened(mark.join(fields))!r}."
             )
-        pairs.append(tuple(unicodedata.normalize("NFC", field) for field in fields))
     if not pairs:
-        raise BadInput(f"{path}에는 '입력<탭>답'인 줄이 하나도 없습니다.")
+        raise BadInput(f"{path}에는 '{mark.join(names)}'인 줄이 하나도 없습니다.")
     if empty:
         warn(f"{path}의 빈 줄 {empty:,}개를 건너뜁니다.")
     return pairs, hashlib.sha256(content).hexdigest()
+
+
+def _unpacked(content, path):
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error):
+        raise BadInput(
+            f"{path}은(는) 온전한 gzip 파일이 아닙니다. 다시 받아 주세요."
+        ) from None
+
+
+def _tsv_rows(content, path):
+    for number, line in enumerate(_lines(content, path), start=1):
+        yield number, line.split("\t")
+
+
+def _csv_rows(content, path):
+    """줄의 번호와 칸들. 따옴표 안의 줄바꿈과 탭은 공백으로 읽습니다."""
+    lines = (f"{line}\n" for line in _lines(content, path))
+    rows, number = csv.reader(lines, strict=True), 1
+    try:
+        for fields in rows:
+            yield number, [" ".join(re.split(r"[\t\r\n]+", text)) for text in fields]
+            number = rows.line_num + 1
+    except csv.Error:
+        raise BadInput(
+            f"{path}의 {number}번째 줄은 CSV가 아닙니다. 따옴표의 짝을 살펴보세요."
+        ) from None
 
 
 def write(path, pairs):
@@ -81,14 +128,15 @@ def shortened(text):
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
-def split(pairs, settings):
+def split(pairs, recipe, settings):
     """학습할 짝과 떼어 둘 짝. 같은 날이나 같은 입력은 한쪽에만 있습니다."""
     import numpy as np
 
     from transformer_notes import corpora
+    from transformer_notes.normalization import NORMALIZATIONS
 
     rate, seed = settings["held_out"], settings["seed"]
-    if pairs is None:
+    if recipe == "dates":
         days, held_out_days = corpora.split_days(rate, seed)
         count = settings["count"]
         held_out_count = max(1, round(count * rate))
@@ -96,7 +144,8 @@ def split(pairs, settings):
             corpora.dates(count, seed, days),
             corpora.dates(held_out_count, seed + 1, held_out_days),
         )
-    sources = sorted({source for source, _ in pairs})
+    read = NORMALIZATIONS[settings["normalization"]].normalize_str
+    sources = sorted({read(source) for source, _ in pairs})
     if len(sources) < 2:
         raise BadInput(
             "데이터에는 서로 다른 입력이 둘 이상 필요합니다. 하나는 채점하려고 떼어 "
@@ -105,20 +154,22 @@ def split(pairs, settings):
     order = np.random.default_rng(seed).permutation(len(sources))
     held_out = {sources[place] for place in order[: max(1, round(rate * len(order)))]}
     return (
-        [pair for pair in pairs if pair[0] not in held_out],
-        [pair for pair in pairs if pair[0] in held_out],
+        [pair for pair in pairs if read(pair[0]) not in held_out],
+        [pair for pair in pairs if read(pair[0]) in held_out],
     )
 
 
 def train_tokenizer(pairs, settings):
     """짝의 입력과 답에서 함께 배운 토크나이저. 크기가 None이면 글자마다 토큰 하나."""
+    from transformer_notes.normalization import NORMALIZATIONS
     from transformer_notes.tokenization import SPECIAL_TOKENS, Tokenizer
 
     texts = [text for pair in pairs for text in pair]
-    size = settings["vocab_size"]
+    name, size = settings["normalization"], settings["vocab_size"]
     if size is None:
-        size = len(SPECIAL_TOKENS) + len({" "}.union(*texts))
-    return Tokenizer.train(texts, size)
+        read = map(NORMALIZATIONS[name].normalize_str, texts)
+        size = len(SPECIAL_TOKENS) + len({" "}.union(*read))
+    return Tokenizer.train(texts, size, normalization=name)
 
 
 def encode(tokenizer, pairs, max_length):

@@ -15,13 +15,17 @@ from importlib import metadata
 
 from transformer_notes.cli import pairs
 from transformer_notes.cli.korean import BadInput, Failed, start_tensorflow, warn
-from transformer_notes.cli.options import SETTINGS, WHOLE, Value
+from transformer_notes.cli.options import RECIPE, SETTINGS, WHOLE, Value
+from transformer_notes.cli.recipes import RECIPES
 from transformer_notes.files import replacing, saved_steps
 
 #: 학습 폴더의 형식. 읽는 방법이 달라지면 올립니다.
-FORMAT = 3
-#: 형식 2의 폴더에는 적지 않던 설정과, 그때 쓰던 것
-_SINCE_3 = {"schedule": "paper", "learning_rate": None}
+FORMAT = 4
+#: 형식이 오를 때마다 더해진 설정과, 그 앞의 형식에서 쓰던 것
+_ADDED = {
+    3: {"schedule": "paper", "learning_rate": None},
+    4: {"normalization": "nfc"},
+}
 MAX_EXTRA = 50  # 답은 입력보다 이만큼까지 깁니다 (6.1절)
 
 _DIGEST = Value(
@@ -37,6 +41,7 @@ _NAMED_TEXTS = Value(
 #: run.json의 이름마다 받아들일 값
 _RECORD = {
     "format": Value("N", int, FORMAT.__eq__, f"{FORMAT}이"),
+    "recipe": RECIPE,
     "settings": {name: setting.value for name, setting in SETTINGS.items()},
     "data": Value("FILE", str, bool, "파일의 경로가"),
     "data_sha256": _DIGEST,
@@ -47,8 +52,9 @@ _RECORD = {
 }
 _MAY_BE_NULL = {"data", "data_sha256"} | {
     name
-    for name, setting in SETTINGS.items()
-    if None in (setting.default, setting.file_default)
+    for recipe in RECIPES.values()
+    for name, value in recipe.settings.items()
+    if value is None
 }
 
 
@@ -112,6 +118,8 @@ def read(folder):
         raise damaged(path, problem)
     if (record["data"] is None) != (record["data_sha256"] is None):
         raise damaged(path, "data와 data_sha256은 함께 있거나 함께 null입니다")
+    if (record["data"] is None) != (record["recipe"] == "dates"):
+        raise damaged(path, "data는 recipe가 dates일 때에만 null입니다")
     settings = record["settings"]
     if (settings["learning_rate"] is None) != (settings["schedule"] == "paper"):
         raise damaged(path, "learning_rate는 schedule이 paper일 때에만 null입니다")
@@ -119,13 +127,17 @@ def read(folder):
 
 
 def _upgraded(record):
-    """형식 2의 기록을 지금의 꼴로 바꿉니다. 다른 것은 그대로 둡니다."""
-    if not isinstance(record, dict) or repr(record.get("format")) != "2":
+    """형식 2와 3의 기록을 지금의 꼴로 바꿉니다. 다른 것은 그대로 둡니다."""
+    number = record.get("format") if isinstance(record, dict) else None
+    if type(number) is not int or not 2 <= number < FORMAT:
         return record
     settings = record.get("settings")
-    if isinstance(settings, dict) and not settings.keys() & _SINCE_3.keys():
-        settings = settings | _SINCE_3
-    return record | {"format": FORMAT, "settings": settings}
+    for since, added in _ADDED.items():
+        if number < since and isinstance(settings, dict):
+            # 있어서는 안 될 이름이 이미 있으면 망가진 것입니다.
+            settings = None if settings.keys() & added.keys() else settings | added
+    recipe = "pairs" if record.get("data") else "dates"
+    return {"recipe": recipe} | record | {"format": FORMAT, "settings": settings}
 
 
 def _refuse_other_formats(folder, record):
@@ -251,19 +263,22 @@ def build(config):
     return model
 
 
-def open_model(folder, record, average=1, best=False):
-    """학습 폴더의 토크나이저와, 가중치를 채운 모델."""
+def open_model(folder, record, checkpoint=1):
+    """학습 폴더의 토크나이저와, 가중치를 채운 모델.
+
+    checkpoint는 "best"이거나, 평균할 새 체크포인트의 수입니다.
+    """
     saved = len(saved_steps(folder / "checkpoints"))
     if not saved:
         raise Failed(
             f"{folder}에는 아직 체크포인트가 없습니다. train을 다시 실행해 이어 가세요."
         )
-    if best and average > 1:
-        raise BadInput("--best와 --average는 함께 쓰지 않습니다. 하나만 주세요.")
-    if average > saved:
+    best = checkpoint == "best"
+    if not best and checkpoint > saved:
         raise BadInput(
-            f"--average에는 남아 있는 체크포인트의 수 {saved} 이하가 필요합니다. 받은 "
-            f"것: {average}. 학습할 때 --save-every를 줄이면 자주 남깁니다."
+            f"--checkpoint average:N의 N에는 남아 있는 체크포인트의 수 {saved} 이하가 "
+            f"필요합니다. 받은 것: {checkpoint}. 학습할 때 --save-every를 줄이면 자주 "
+            "남깁니다."
         )
     start_tensorflow()
     from transformer_notes import training
@@ -275,9 +290,9 @@ def open_model(folder, record, average=1, best=False):
         if best:
             weights = training.best_checkpoint(checkpoints)
         else:
-            weights = training.average_checkpoints(checkpoints, average)
+            weights = training.average_checkpoints(checkpoints, checkpoint)
     except ValueError:  # 망가진 것이 어느 것인지는 경고가 말했습니다
-        wanted = "best" if best else f"온전한 체크포인트 {average}개"
+        wanted = "best" if best else f"온전한 체크포인트 {checkpoint}개"
         raise Failed(
             f"{folder}에는 {wanted}가 없습니다. 사본에서 되살리거나 다른 RUN_FOLDER에 "
             "다시 학습하세요."
