@@ -12,8 +12,12 @@ import time
 import pytest
 from command_line import COMMAND, ROOT, SMALL, refuse, run, write_pairs
 
+from transformer_notes.classification import Classifier
 from transformer_notes.cli import run_folder
 from transformer_notes.cli.chat import HELP
+from transformer_notes.models import files
+from transformer_notes.tokenization import Tokenizer
+from transformer_notes.transformer import TransformerConfig
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +175,26 @@ def test_a_picture_that_cannot_be_written_is_told(opened, tmp_path):
 def test_a_folder_and_a_model_are_two_things(finished):
     line = refuse("chat", finished, "--model", "chatbot")
     assert "RUN_FOLDER와 --model" in line
+
+
+def test_a_model_file_answers_as_its_folder(opened, model, tmp_path):
+    tokenizer, network = model
+    files.write(tmp_path / "words.safetensors", network, tokenizer, "chat", {})
+    asked = run("chat", "--model", tmp_path / "words.safetensors", stdin="하나 둘 셋\n")
+    assert asked.stdout.splitlines() == chat(opened, "하나 둘 셋")[0]
+
+
+def test_a_model_that_classifies_is_refused(tmp_path):
+    tokenizer = Tokenizer.train(["좋다", "싫다"], 20)
+    sizes = {"d_model": 8, "num_heads": 2, "num_layers": 1, "d_ff": 8}
+    model = Classifier(TransformerConfig(tokenizer.vocab_size, **sizes), 2)
+    path = tmp_path / "reviews.safetensors"
+    files.write(path, model, tokenizer, "classify", {"labels": ["부정", "긍정"]})
+    assert "classify로 써 보세요" in refuse("chat", "--model", path)
+
+
+def test_a_model_that_is_none_is_refused():
+    assert "받은 것: '없는 모델'" in refuse("chat", "--model", "없는 모델")
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path):
