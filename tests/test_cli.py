@@ -144,7 +144,7 @@ def test_no_arguments_show_the_help_with_code_2():
         (["train", "x", "--seed", "-1"], "--seed에는 0 이상"),
         (["train", "x", "--positions", "up"], "sinusoidal이나 learned가"),
         (["train", "x", "--recipe", "soup"], "dates, pairs, translation"),
-        (["train", "x", "--recipe", "chatbot"], "--recipe chatbot에는 학습할 파일이"),
+        (["train", "x", "--recipe", "translation"], "에는 학습할 파일이 필요합니다"),
         (["train", "x", "--recipe", "dates", "--data", "y"], "스스로 만듭니다"),
         (["translate", "x", "a", "--checkpoint", "worst"], "best, newest, average:N"),
         (["translate", "x", "a", "--checkpoint", "average:0"], "1 이상의 정수"),
@@ -170,7 +170,7 @@ def test_wrong_use_is_refused_in_korean(arguments, message):
 @pytest.mark.parametrize(
     "content, message",
     [
-        ("하나\t1\n둘 2\n", "2번째 줄에는 '입력<탭>답'이 필요합니다"),
+        ("하나\t1\n둘 2\n", "2번째 줄에는 '입력<탭>답'이 필요합니다.*칸 1개: 둘 2"),
         ("하나\t1\n둘\t2\t3\n", "2번째 줄.*칸 3개"),
         ("하나\t1\n\n둘\t\n", "3번째 줄"),
         ("\t1\n", "1번째 줄"),
@@ -192,14 +192,15 @@ def test_a_bad_file_is_refused_and_leaves_nothing(tmp_path, content, message):
 @pytest.mark.parametrize(
     "content, message",
     [
-        ("하나,1\n둘\n", "2번째 줄에는 '입력,답'이 필요합니다. 받은 것: 칸 1개, '둘'"),
+        ("하나,1\n둘\n", "2번째 줄에는 '입력,답'이 필요합니다. 받은 것: '칸 1개: 둘'"),
         ("하나,1\n둘,\n", "2번째 줄"),
         ("하나,1,0\n", "1번째 줄.*칸 3개"),
-        ("Q,A,label\n하나,1\n", "2번째 줄에는 'Q,A,label'이.*칸 2개"),
-        ('하나,1\n"둘\n셋",2\n"넷"4,5\n', "4번째 줄은 CSV가 아닙니다"),
-        ('하나,1\n"둘,2\n셋,3\n', "2번째 줄은 CSV가 아닙니다.*따옴표"),
+        ("Q,A,label\n하나,1\n", "2번째 줄"),
+        ("Q,A,label\n하나,1,7\n", "2번째 줄.*label"),
+        ('하나,1\n"둘\n셋",2\n"넷"4,5\n', "4번째 줄.*따옴표"),
+        ('하나,1\n"둘,2\n셋,3\n', "2번째 줄.*따옴표"),
         ("하나,1\n".encode() + b"\xff,2\n", "2번째 줄은 UTF-8이 아닙니다"),
-        ("Q,A,label\n", "'Q,A,label'인 줄이 하나도 없습니다"),
+        ("Q,A,label\n", "줄이 하나도 없습니다"),
     ],
 )
 def test_a_bad_csv_is_refused_with_its_line(tmp_path, content, message):
@@ -208,7 +209,7 @@ def test_a_bad_csv_is_refused_with_its_line(tmp_path, content, message):
     assert re.search(message, refuse("train", tmp_path / "run", "--data", path))
 
 
-PLAIN = [("하나", "1"), ('"둘", 셋', "2 3"), ("넷", "4")]
+PLAIN = [("하나", "1", None), ('"둘", 셋', "2 3", None), ("넷", "4", None)]
 
 
 @pytest.mark.parametrize(
@@ -216,8 +217,7 @@ PLAIN = [("하나", "1"), ('"둘", 셋', "2 3"), ("넷", "4")]
     [
         ("x.csv", '하나,1\n"""둘"", 셋","2\n3"\n넷,4\n'),
         ("x.CSV", 'Q,A,label\r\n하나,1,0\r\n"""둘"", 셋",2 3 ,1\r\n\r\n넷,4,2'),
-        ("x.csv", '\ufefflabel,A,Q\n0,1,하나\n,2 3,"""둘"", 셋"\n,,\n2,4,넷\n'),
-        ("x.tsv", 'Q\tA\tlabel\n하나\t1\t0\n"둘", 셋\t2 3\t1\n넷\t4\t\n'),
+        ("x.csv", '\ufeff하나,1\n"""둘"", 셋", 2\t3\n,\n\n넷 ,4\n'),
         ("x", '하나\t1\n"둘", 셋\t2 3\n넷\t4\n'),
     ],
 )
@@ -227,33 +227,52 @@ def test_two_columns_are_read_from_tsv_csv_and_gz(tmp_path, name, content, packe
     if packed:
         path, content = tmp_path / f"{name}.gz", gzip.compress(content)
     path.write_bytes(content)
-    pairs, digest = cli_pairs.read(path)
-    assert pairs == PLAIN
+    rows, digest = cli_pairs.read(path)
+    assert rows == PLAIN
     assert digest == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "content, rows",
+    [
+        ("id\tdocument\tlabel\n7\t좋다\t1\n8\t\t0\n", [("좋다", "1", None)]),
+        (
+            "movie_id\treview_id\trating\tdocument\n5\t6\t2\t별로\n",
+            [("별로", "0", "5")],
+        ),
+        ("document\ten\tko\nmath\tThe mean.\t평균\n", [("The mean.", "평균", "math")]),
+    ],
+)
+def test_public_corpora_are_read_with_their_films_and_documents(
+    tmp_path, content, rows
+):
+    path = tmp_path / "corpus.txt"
+    path.write_text(content, encoding="utf-8")
+    assert cli_pairs.read(path)[0] == rows
 
 
 @given(st.lists(st.tuples(*[st.text(max_size=9)] * 2), min_size=1, max_size=5))
 def test_every_csv_that_python_writes_is_read_as_it_was_meant(tmp_path_factory, rows):
     def kept(text):
-        text = re.sub(r"[\t\r\n]+", " ", text).strip()
-        return unicodedata.normalize("NFC", text)
+        text = unicodedata.normalize("NFC", text.replace("\r\n", "\n")).strip()
+        return re.sub(r"[\t\n]+", " ", text)
 
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("Q", "A"), *rows])
-    wanted = [tuple(map(kept, row)) for row in rows]
+        csv.writer(file).writerows(rows)
+    wanted = [(*map(kept, row), None) for row in rows]
     wanted = [row for row in wanted if any(row)]
-    if wanted and all(all(row) for row in wanted):
+    if wanted and all(source and target for source, target, _ in wanted):
         assert cli_pairs.read(path)[0] == wanted
     else:
         with pytest.raises(BadInput):
             cli_pairs.read(path)
 
 
-@pytest.mark.parametrize("cut", [0, 5, 30, -1])
+@pytest.mark.parametrize("cut", [5, 30, -1])
 def test_a_damaged_gz_is_refused(tmp_path, cut):
     path = tmp_path / "x.tsv.gz"
-    path.write_bytes(gzip.compress("하나\t1\n둘\t2\n".encode())[:cut] or b"x")
+    path.write_bytes(gzip.compress("하나\t1\n둘\t2\n".encode())[:cut])
     assert "온전한 gzip" in refuse("train", tmp_path / "run", "--data", path)
 
 
@@ -283,7 +302,15 @@ def test_blank_lines_marks_and_line_ends_do_not_matter(tmp_path):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8", newline="")
         found.append(cli_pairs.read(path)[0])
-    assert found[0] == found[1] == [("하나", "1"), ("둘", "2"), ("셋", "3")]
+    assert (
+        found[0]
+        == found[1]
+        == [
+            ("하나", "1", None),
+            ("둘", "2", None),
+            ("셋", "3", None),
+        ]
+    )
 
 
 def test_blank_lines_are_counted(tmp_path):

@@ -31,6 +31,7 @@ from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import pairs as cli_pairs
 from transformer_notes.cli import run_folder
 from transformer_notes.cli import train as cli_train
+from transformer_notes.cli.korean import BadInput
 from transformer_notes.cli.recipes import RECIPES
 from transformer_notes.tokenization import Tokenizer
 from transformer_notes.transformer import Transformer, TransformerConfig
@@ -116,11 +117,45 @@ def test_no_held_out_source_is_trained_on(finished, pairs):
     lines = set(pairs.read_text("utf-8").splitlines())
     assert held_out < lines and len(held_out) == round(0.2 * len(lines))
     twice = [("하나", "1"), ("하나", "일"), ("둘", "2"), ("셋", "3")]
+    rows = [cli_pairs.Row(*pair) for pair in twice]
     for seed in range(5):
-        settings = {"held_out": 0.3, "seed": seed, "normalization": "nfc"}
-        kept, out = cli_pairs.split(twice, "pairs", settings)
+        settings = {"held_out": 0.3, "seed": seed}
+        kept, out = cli_pairs.split(rows, "pairs", settings)
         assert sorted(kept + out) == sorted(twice)
         assert not {source for source, _ in kept} & {source for source, _ in out}
+
+
+KEYS = st.integers(0, 9)
+
+
+@given(st.lists(st.tuples(KEYS, KEYS, st.none() | KEYS), min_size=8, max_size=40))
+@pytest.mark.parametrize("recipe", ["translation", "classification", "chatbot"])
+def test_what_must_not_leak_is_on_one_side(recipe, numbers):
+    """문서나 영화가 있으면 그것, 없으면 다듬은 입력, chatbot에서는 다듬은 답도."""
+    rows = [
+        cli_pairs.Row(f"{s}!!!" if t % 2 else f"{s}!!", f"{t}", g and f"책{g}")
+        for s, t, g in numbers
+    ]
+    settings = {"held_out": 0.2, "seed": 3, "normalization": "korean"}
+    try:
+        kept, out = cli_pairs.split(rows, recipe, settings)
+    except BadInput:  # 모두 이어져 있습니다
+        return
+    assert sorted([*kept, *out]) == sorted(row[:2] for row in rows)
+    assert len(out) >= 0.2 * len(rows)
+    if not any(row.group for row in rows):
+        sources = [{source[0] for source, _ in side} for side in (kept, out)]
+        assert not sources[0] & sources[1]
+    if recipe == "chatbot":
+        assert not {answer for _, answer in kept} & {answer for _, answer in out}
+
+
+def test_whole_documents_are_held_out():
+    rows = [cli_pairs.Row("같은 글", f"{n}", f"문서{n % 5}") for n in range(50)]
+    settings = {"held_out": 0.2, "seed": 0, "normalization": "nfc"}
+    kept, out = cli_pairs.split(rows, "translation", settings)
+    documents = [{int(target) % 5 for _, target in side} for side in (kept, out)]
+    assert len(documents[1]) == 1 and not documents[0] & documents[1]
 
 
 def test_dates_hold_out_whole_days():
@@ -135,11 +170,11 @@ def test_dates_are_learned_without_a_file(tmp_path):
     run("train", folder, "--count", 60, *SMALL, "--epochs", 1)
     assert "이미 끝난" in run("train", folder).stdout
     assert re.fullmatch(r".*\n", run("translate", folder, "26. 11. 21(토)").stdout)
-    assert "날짜를 학습하던" in refuse("train", folder, "--data", folder / "x.tsv")
+    assert "패키지의 데이터로" in refuse("train", folder, "--data", folder / "x.tsv")
 
     def age(record):
         record["format"] = 3
-        del record["recipe"], record["settings"]["normalization"]
+        del record["recipe"], record["labels"], record["settings"]["normalization"]
 
     edit(folder / "run.json", age)
     assert run_folder.read(folder)["recipe"] == "dates"
@@ -229,7 +264,7 @@ def test_a_folder_of_an_older_format_is_still_read(copied, number):
 
     def change(record):
         record["format"] = number
-        del record["recipe"], record["settings"]["normalization"]
+        del record["recipe"], record["labels"], record["settings"]["normalization"]
         if number == 2:
             del record["settings"]["schedule"], record["settings"]["learning_rate"]
 
@@ -353,7 +388,11 @@ def test_a_damaged_folder_says_which_file(copied, name, content):
         ("data", 0, "data에는 파일의 경로가"),
         ("data", None, "함께 null"),
         ("recipe", "soup", "recipe에는 dates, pairs"),
-        ("recipe", "dates", "recipe가 dates일 때에만 null"),
+        ("recipe", "dates", "recipe가 dates이면 data는 null"),
+        ("recipe", "classification", "labels는 recipe가 classification일 때에만"),
+        ("labels", ["1", "2"], "labels는 recipe가 classification일 때에만"),
+        ("labels", ["1", "1"], "labels에는 서로 다른 이름이 둘 이상"),
+        ("labels", [["1"], []], "labels에는 서로 다른 이름이 둘 이상"),
         ("settings.normalization", "nfd", "nfc나 korean이 필요합니다"),
         ("data_sha256", "0123", "data_sha256에는 16진수"),
         ("model", {"vocab_size": 10**9}, "settings의 모델과 model이 다릅니다"),
@@ -403,8 +442,8 @@ def one_model_and_no_training(folder):
     _, model = opened_model(folder)
     build = run_folder.build
 
-    def build_again(config):
-        return model if config == model.config else build(config)
+    def build_again(config, labels):
+        return model if config == model.config else build(config, labels)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_folder, "build", build_again)

@@ -6,10 +6,12 @@ from typing import NamedTuple
 class Recipe(NamedTuple):
     """`train --recipe`가 고르는 것."""
 
+    #: 모델이 하는 일, `models.files.TASKS` 가운데 하나.
+    task: str
     #: 설정마다의 기본값. 옵션을 주면 그것이 이깁니다.
     settings: dict
-    #: 떼어 둘 때 같은 것끼리 한쪽에 둘 자리: 0은 입력, 1은 답.
-    keys: tuple = (0,)
+    #: 같은 답도 학습과 채점 가운데 한쪽에만 둘지.
+    by_answer: bool = False
 
 
 _DATES = {
@@ -65,10 +67,25 @@ _CHATBOT = _PAIRS | {
     "tokens": 2048,
 }
 
+_CLASSIFICATION = _PAIRS | {
+    "epochs": 4,
+    "normalization": "korean",
+    "d_model": 128,
+    "num_layers": 1,
+    "d_ff": 512,
+    "dropout": 0.3,
+    "schedule": "cosine",
+    "learning_rate": 0.001,
+    "tokens": 4096,
+}
+
 #: 이름마다의 레시피. pairs는 쪽이 없는 파일의 기본값입니다.
 RECIPES = {
-    "dates": Recipe(_DATES),
-    "pairs": Recipe(_PAIRS),
-    "translation": Recipe(_TRANSLATION),
-    "chatbot": Recipe(_CHATBOT, keys=(0, 1)),
+    "dates": Recipe("dates", _DATES),
+    "pairs": Recipe("translate", _PAIRS),
+    "translation": Recipe("translate", _TRANSLATION),
+    "classification": Recipe("classify", _CLASSIFICATION),
+    "chatbot": Recipe("chat", _CHATBOT, by_answer=True),
 }
+#: --data가 없을 때 패키지의 데이터로 배우는 레시피
+BUNDLED = "dates", "chatbot"

@@ -16,7 +16,7 @@ from importlib import metadata
 from transformer_notes.cli import pairs
 from transformer_notes.cli.korean import BadInput, Failed, start_tensorflow, warn
 from transformer_notes.cli.options import RECIPE, SETTINGS, WHOLE, Value
-from transformer_notes.cli.recipes import RECIPES
+from transformer_notes.cli.recipes import BUNDLED, RECIPES
 from transformer_notes.files import replacing, saved_steps
 
 #: 학습 폴더의 형식. 읽는 방법이 달라지면 올립니다.
@@ -30,6 +30,16 @@ MAX_EXTRA = 50  # 답은 입력보다 이만큼까지 깁니다 (6.1절)
 
 _DIGEST = Value(
     "SHA256", str, re.compile("[0-9a-f]{64}").fullmatch, "16진수 64자리의 해시가"
+)
+_LABELS = Value(
+    "LABELS",
+    list,
+    lambda labels: (
+        len(labels) >= 2
+        and all(isinstance(label, str) and label for label in labels)
+        and len(set(labels)) == len(labels)
+    ),
+    "서로 다른 이름이 둘 이상인 목록이",
 )
 _NAMED_TEXTS = Value(
     "VERSIONS",
@@ -47,10 +57,11 @@ _RECORD = {
     "data_sha256": _DIGEST,
     "tokenizer_sha256": _DIGEST,
     "longest_source": WHOLE,
+    "labels": _LABELS,
     "model": Value("CONFIG", dict, bool, "모델의 설정이"),
     "versions": _NAMED_TEXTS,
 }
-_MAY_BE_NULL = {"data", "data_sha256"} | {
+_MAY_BE_NULL = {"data", "data_sha256", "labels"} | {
     name
     for recipe in RECIPES.values()
     for name, value in recipe.settings.items()
@@ -118,8 +129,12 @@ def read(folder):
         raise damaged(path, problem)
     if (record["data"] is None) != (record["data_sha256"] is None):
         raise damaged(path, "data와 data_sha256은 함께 있거나 함께 null입니다")
-    if (record["data"] is None) != (record["recipe"] == "dates"):
-        raise damaged(path, "data는 recipe가 dates일 때에만 null입니다")
+    if record["data"] is None and record["recipe"] not in BUNDLED:
+        raise damaged(path, f"{record['recipe']}에는 data가 있어야 합니다")
+    if record["data"] is not None and record["recipe"] == "dates":
+        raise damaged(path, "recipe가 dates이면 data는 null입니다")
+    if (record["labels"] is None) == (RECIPES[record["recipe"]].task == "classify"):
+        raise damaged(path, "labels는 recipe가 classification일 때에만 있습니다")
     settings = record["settings"]
     if (settings["learning_rate"] is None) != (settings["schedule"] == "paper"):
         raise damaged(path, "learning_rate는 schedule이 paper일 때에만 null입니다")
@@ -137,7 +152,8 @@ def _upgraded(record):
             # 있어서는 안 될 이름이 이미 있으면 망가진 것입니다.
             settings = None if settings.keys() & added.keys() else settings | added
     recipe = "pairs" if record.get("data") else "dates"
-    return {"recipe": recipe} | record | {"format": FORMAT, "settings": settings}
+    new = {"recipe": recipe, "labels": None}
+    return new | record | {"format": FORMAT, "settings": settings}
 
 
 def _refuse_other_formats(folder, record):
@@ -223,7 +239,7 @@ def newest_step(folder):
     return max(saved_steps(folder / "checkpoints"), default=0)
 
 
-def model_config(tokenizer, settings):
+def model_config(tokenizer, settings, labels):
     """설정에서 나오는 모델."""
     from transformer_notes.transformer import TransformerConfig
 
@@ -231,7 +247,7 @@ def model_config(tokenizer, settings):
     return TransformerConfig(
         tokenizer.vocab_size,
         # 답은 입력보다 길 수 있습니다. 위치 표를 그만큼 더 둡니다.
-        max_length=settings["max_length"] + MAX_EXTRA,
+        max_length=settings["max_length"] + (0 if labels else MAX_EXTRA),
         **{name: settings[name] for name in names},
     )
 
@@ -242,20 +258,21 @@ def recorded_config(folder, record, tokenizer):
 
     try:
         config = TransformerConfig(**record["model"])
-        if config == model_config(tokenizer, record["settings"]):
+        if config == model_config(tokenizer, record["settings"], record["labels"]):
             return config
     except (TypeError, ValueError) as error:
         raise damaged(folder / "run.json", error) from error
     raise damaged(folder / "run.json", "settings의 모델과 model이 다릅니다")
 
 
-def build(config):
-    """가중치를 갖춘, 아직 배우지 않은 모델."""
+def build(config, labels):
+    """가중치를 갖춘, 아직 배우지 않은 모델. 레이블이 있으면 분류하는 모델입니다."""
     import tensorflow as tf
 
+    from transformer_notes.classification import Classifier
     from transformer_notes.transformer import Transformer
 
-    model = Transformer(config)
+    model = Classifier(config, len(labels)) if labels else Transformer(config)
     try:
         model.build()
     except tf.errors.ResourceExhaustedError as error:
@@ -284,7 +301,7 @@ def open_model(folder, record, checkpoint=1):
     from transformer_notes import training
 
     tokenizer = read_tokenizer(folder, record)
-    model = build(recorded_config(folder, record, tokenizer))
+    model = build(recorded_config(folder, record, tokenizer), record["labels"])
     checkpoints = folder / "checkpoints"
     try:
         if best:

@@ -24,7 +24,7 @@ from transformer_notes.cli.options import (
     run_folder_argument,
     setting_options,
 )
-from transformer_notes.cli.recipes import RECIPES
+from transformer_notes.cli.recipes import BUNDLED, RECIPES
 
 #: 이어 갈 때 바꾸어도 되는 설정
 FREE = {"epochs", "save_every"}
@@ -41,12 +41,14 @@ def train(ctx, folder, recipe, data, tensorboard, **given):
     """학습하고 RUN_FOLDER에 남깁니다.
 
     --data가 없으면 한국어 날짜 표현을 ISO 8601로 옮기는 일을 배웁니다.
-    --data에는 한 줄에 "입력<탭>답"인 UTF-8 파일을 줍니다. 이름이 .csv로
-    끝나면 쉼표로 나눕니다. 첫 줄이 Q,A,label이면 Q와 A를 읽습니다.
-    .gz는 풀어서 읽고, 빈 줄은 건너뜁니다.
+    --data에는 한 줄에 "입력<탭>답"인 UTF-8 파일을 줍니다. 이름이 .csv이면
+    쉼표로 나눕니다. gzip으로 줄인 것도 됩니다. 빈 줄은 건너뜁니다.
+    명령 data로 받은 말뭉치는 그대로 읽습니다.
 
     --recipe는 하려는 일에 맞는 기본값을 고릅니다. 주지 않으면 --data가
-    없을 때 dates, 있을 때 pairs입니다.
+    없을 때 dates, 있을 때 pairs입니다. classification은 답을 레이블로
+    보고 글을 분류하는 모델을 학습합니다. chatbot은 --data가 없으면
+    패키지에 든 대화를 배웁니다.
 
     --schedule은 학습률의 스케줄입니다. cosine은 웜업 뒤에 마지막
     스텝까지 0으로 내리고, paper는 논문의 식을 따르고, constant는 그대로
@@ -77,8 +79,10 @@ def train(ctx, folder, recipe, data, tensorboard, **given):
         say(f"멈추었습니다. {_how_to_continue(ctx.command_path, folder)}")
         ctx.exit(130)
     if trained:
+        task = RECIPES[run_folder.read(folder)["recipe"]].task
+        use = "classify --model" if task == "classify" else "translate"
         click.echo(
-            f"끝났습니다. 써 보려면: {ctx.parent.command_path} translate "
+            f"끝났습니다. 써 보려면: {ctx.parent.command_path} {use} "
             f"{shlex.quote(str(folder))}"
         )
 
@@ -101,7 +105,7 @@ def _train(folder, recipe, data, given, tensorboard):
     else:
         settings, data = _resumed_settings(folder, record, recipe, data, given)
         recipe = record["recipe"]
-    lines, digest = (None, None) if data is None else pairs.read(data)
+    rows, digest = pairs.bundled(recipe) if data is None else pairs.read(data)
     if record is not None and digest != record["data_sha256"]:
         raise BadInput(
             f"{data}의 내용이 {folder}를 학습하던 때와 다릅니다. 그때의 파일을 "
@@ -114,15 +118,18 @@ def _train(folder, recipe, data, given, tensorboard):
     from transformer_notes import training
 
     with _as_bad_input():
-        training_pairs, held_out = pairs.split(lines, recipe, settings)
+        training_pairs, held_out = pairs.split(rows, recipe, settings)
         if record is None:
-            tokenizer = pairs.train_tokenizer(training_pairs, settings)
-            config = run_folder.model_config(tokenizer, settings)
+            classifies = RECIPES[recipe].task == "classify"
+            labels = pairs.labels_of(training_pairs) if classifies else None
+            tokenizer = pairs.train_tokenizer(training_pairs, settings, labels)
+            config = run_folder.model_config(tokenizer, settings, labels)
         else:
+            labels = record["labels"]
             tokenizer = run_folder.read_tokenizer(folder, record)
             config = run_folder.recorded_config(folder, record, tokenizer)
         training_ids, held_out_ids = (
-            pairs.encode(tokenizer, some, settings["max_length"])[1]
+            pairs.encode(tokenizer, some, settings["max_length"], labels)[1]
             for some in (training_pairs, held_out)
         )
         _require_pairs(training_ids, held_out_ids, settings)
@@ -131,7 +138,7 @@ def _train(folder, recipe, data, given, tensorboard):
             for ids in (training_ids, held_out_ids)
         )
         keras.utils.set_random_seed(settings["seed"])
-        model = run_folder.build(config)
+        model = run_folder.build(config, labels)
 
     if record is None:
         run_folder.create(
@@ -143,6 +150,7 @@ def _train(folder, recipe, data, given, tensorboard):
             data=None if data is None else str(data.resolve()),
             data_sha256=digest,
             longest_source=max(len(source_ids) for source_ids, _ in training_ids),
+            labels=labels,
             model=dataclasses.asdict(config),
         )
     else:
@@ -180,7 +188,7 @@ def _new_settings(recipe, data, given):
             "--recipe dates는 데이터를 스스로 만듭니다. --data를 빼거나 다른 "
             "--recipe를 주세요."
         )
-    if recipe != "dates" and data is None:
+    if recipe not in BUNDLED and data is None:
         raise BadInput(
             f"--recipe {recipe}에는 학습할 파일이 필요합니다. --data로 주세요."
         )
@@ -238,8 +246,8 @@ def _resumed_settings(folder, record, recipe, data, given):
     if record["data"] is None:
         if data is not None:
             raise BadInput(
-                f"{folder}는 날짜를 학습하던 폴더입니다. --data를 빼거나 다른 "
-                "RUN_FOLDER를 쓰세요."
+                f"{folder}는 패키지의 데이터로 학습하던 폴더입니다. --data를 빼거나 "
+                "다른 RUN_FOLDER를 쓰세요."
             )
     elif data is None:
         data = Path(record["data"])
