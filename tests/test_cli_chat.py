@@ -46,7 +46,7 @@ def chat(folder, *lines):
 
 
 def answer(folder, text):
-    return run("translate", folder, text).stdout.partition("\t")[0]
+    return run("translate", folder, text).stdout.rstrip("\n")
 
 
 # --- 파이프 --------------------------------------------------------------------------
