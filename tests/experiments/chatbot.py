@@ -56,6 +56,8 @@ GRID = [(2, 0.1), (2, 0.3), (1, 0.1), (6, 0.1), (4, 0.1)]
 #: 여기까지 학습하고 적습니다. 늘리면 이어서 학습합니다.
 STAGES = 10, 25, 60
 CHOSEN = {"layers": 2, "dropout": 0.3, "epochs": 9}
+#: 공개된 예제들처럼 학습 손실만 보고 오래 학습한 것. 시드 0은 `grid`의 첫째와 같습니다.
+LONG = {"layers": 2, "dropout": 0.1, "epochs": STAGES[1]}
 #: 답을 만드는 법.
 METHODS = {
     "greedy": {},
@@ -83,9 +85,15 @@ PLAN = [
     *(_cell(place, STAGES[0]) for place in range(2)),
     {"what": "chosen", "split": "components", "seed": 1},
     _cell(0, STAGES[1]),
+    *({"what": "long", "split": split, "seed": 0} for split in SPLITS),
     {"what": "chosen", "split": "random", "seed": 1},
     *(_cell(place, STAGES[0]) for place in range(2, len(GRID))),
-    *({"what": "chosen", "split": s, "seed": n} for n in (2, 3) for s in SPLITS),
+    *(
+        {"what": what, "split": split, "seed": seed}
+        for what, seeds in (("chosen", (2, 3)), ("long", (1, 2)))
+        for seed in seeds
+        for split in SPLITS
+    ),
     *(_cell(place, STAGES[1]) for place in range(1, len(GRID))),
     *(_cell(place, STAGES[2]) for place in range(len(GRID))),
 ]
@@ -357,6 +365,12 @@ def learn(update, data, first, last, every_epoch=lambda epoch: None):
     }
 
 
+def state_of(layers, dropout, stage):
+    """`grid`가 단계마다 상태를 두는 폴더."""
+    name = f"chatbot-{digest(SETTINGS)[:8]}", f"{layers}-{dropout}-{stage}"
+    return EXPERIMENT.unfinished.parent.joinpath(*name)
+
+
 def grid(layers, dropout, upto):
     """에폭이 늘 때의 손실, 그리고 검증할 물음에 하는 답. 앞 단계에서 이어 갑니다."""
     (train, validation, _), tokenizer = prepared("components")
@@ -369,9 +383,9 @@ def grid(layers, dropout, upto):
     score, curves, at = scorer(model), collections.defaultdict(list), {}
 
     def state(stage):
-        name = f"chatbot-{digest(SETTINGS)[:8]}", f"{layers}-{dropout}-{stage}"
-        folder = EXPERIMENT.unfinished.parent.joinpath(*name)
-        return training.Checkpoints(folder, model, adam, data, 1, False)
+        return training.Checkpoints(
+            state_of(layers, dropout, stage), model, adam, data, 1, False
+        )
 
     before = max((stage for stage in STAGES if stage < upto), default=0)
     first = state(before).restore() // len(data)
@@ -400,10 +414,31 @@ def grid(layers, dropout, upto):
 
 def chosen(split, seed):
     """고른 설정으로 학습하고, 떼어 둔 문답에서 잽니다."""
-    (train, _, test), tokenizer = prepared(split)
+    (train, _, _), tokenizer = prepared(split)
     model = build(tokenizer, CHOSEN["layers"], CHOSEN["dropout"])
     _, update = stepper(model)
     spent = learn(update, batches(tokenizer, train, seed), 0, CHOSEN["epochs"])
+    shown = SETTINGS["shown"] if (split, seed) == ("components", 1) else 0
+    return {**spent, **judged(model, split, seed, shown)}
+
+
+def long(split, seed):
+    """오래 학습하고, 떼어 둔 문답에서 잽니다."""
+    (train, _, _), tokenizer = prepared(split)
+    model = build(tokenizer, LONG["layers"], LONG["dropout"])
+    adam, update = stepper(model)
+    data, first = batches(tokenizer, train, seed + 1), 0
+    if (split, seed) == ("components", 0):
+        folder = state_of(*LONG.values())
+        first = training.Checkpoints(folder, model, adam, data, 1, False).restore()
+    spent = learn(update, data, first // len(data), LONG["epochs"])
+    shown = SETTINGS["shown"] if (split, seed) == ("components", 0) else 0
+    return {**spent, **judged(model, split, seed, shown)}
+
+
+def judged(model, split, seed, count):
+    """떼어 둔 문답의 손실과, 만든 답의 점수. 앞의 답 몇을 적어 둡니다."""
+    (train, _, test), tokenizer = prepared(split)
     score = scorer(model)
     seen = drawn(train, SETTINGS["sample"])
     found = {}
@@ -431,11 +466,10 @@ def chosen(split, seed):
     found["decoding"] = {n: scores(texts, test, train) for n, texts in given.items()}
     remembered = reply(model, tokenizer, [pair.question for pair in seen])
     found["training"] |= scores(remembered, seen, train)
-    if (split, seed) == ("components", 1):
-        count = SETTINGS["shown"]
+    if count:
         shown = zip(drawn(test, count), drawn(given["greedy"], count))
         found["shown"] = [[p.question, p.answer, answer] for p, answer in shown]
-    return {"parameters": model.count_params(), **spent, **found}
+    return {"parameters": model.count_params(), **found}
 
 
 def published(model, tokenizer, pairs):
@@ -454,7 +488,13 @@ def published(model, tokenizer, pairs):
     return [rounded(total / (len(rows) * width)) for total in totals]
 
 
-MEASURES = {"data": describe, "retrieval": retrieval, "grid": grid, "chosen": chosen}
+MEASURES = {
+    "data": describe,
+    "retrieval": retrieval,
+    "grid": grid,
+    "chosen": chosen,
+    "long": long,
+}
 
 
 def measure(what, **labels):
@@ -494,6 +534,7 @@ def probe():
             "methods": METHODS,
             "published": published(model, tokenizer, test[:3]),
         },
+        "long": {**LONG, "methods": METHODS},
     }
 
 
