@@ -51,13 +51,15 @@ SETTINGS = {
     "max_extra": 30,
     "width": 39,  # 공개된 예제가 정답을 채우는 길이
 }
-#: 층의 수와 드롭아웃. 첫째로 학습해 본 것이 앞에 있습니다.
-GRID = [(2, 0.1), (2, 0.3), (1, 0.1), (6, 0.1), (4, 0.1)]
-#: 여기까지 학습하고 적습니다. 늘리면 이어서 학습합니다.
+#: (층의 수, 드롭아웃)마다 학습할 에폭. 칸을 더하거나 늘리면 모자란 것만 이어 합니다.
+GRID = {(2, 0.1): 25, (2, 0.3): 10}
+#: 여기마다 적습니다.
 STAGES = 10, 25, 60
+#: 머리의 실행을 되풀이할 수. 늘리면 모자란 것만 잽니다.
+SEEDS = 1
 CHOSEN = {"layers": 2, "dropout": 0.3, "epochs": 9}
-#: 공개된 예제들처럼 학습 손실만 보고 오래 학습한 것. 시드 0은 `grid`의 첫째와 같습니다.
-LONG = {"layers": 2, "dropout": 0.1, "epochs": STAGES[1]}
+#: 공개된 예제들처럼 오래 학습한 것. 시드 0은 `grid`의 그 칸과 같습니다.
+LONG = {"layers": 2, "dropout": 0.1, "epochs": 25}
 #: 답을 만드는 법.
 METHODS = {
     "greedy": {},
@@ -73,29 +75,21 @@ NEAR = 0.8
 SPLITS = "components", "random"
 
 
-def _cell(place, stage):
-    layers, dropout = GRID[place]
-    return {"what": "grid", "layers": layers, "dropout": dropout, "upto": stage}
-
-
-#: 앞의 것일수록 쓸모가 있습니다. 도중에 멈추어도 앞의 결과는 남습니다.
 PLAN = [
     *({"what": "data", "split": split} for split in SPLITS),
     *({"what": "retrieval", "split": split} for split in SPLITS),
-    *(_cell(place, STAGES[0]) for place in range(2)),
-    {"what": "chosen", "split": "components", "seed": 1},
-    _cell(0, STAGES[1]),
-    *({"what": "long", "split": split, "seed": 0} for split in SPLITS),
-    {"what": "chosen", "split": "random", "seed": 1},
-    *(_cell(place, STAGES[0]) for place in range(2, len(GRID))),
     *(
-        {"what": what, "split": split, "seed": seed}
-        for what, seeds in (("chosen", (2, 3)), ("long", (1, 2)))
-        for seed in seeds
+        {"what": "grid", "layers": layers, "dropout": dropout, "upto": stage}
+        for (layers, dropout), last in GRID.items()
+        for stage in STAGES
+        if stage <= last
+    ),
+    *(
+        {"what": what, "split": split, "seed": first + number}
+        for number in range(SEEDS)
+        for what, first in (("chosen", 1), ("long", 0))
         for split in SPLITS
     ),
-    *(_cell(place, STAGES[1]) for place in range(1, len(GRID))),
-    *(_cell(place, STAGES[2]) for place in range(len(GRID))),
 ]
 
 
