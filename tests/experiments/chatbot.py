@@ -87,8 +87,8 @@ PLAN = [
     *(
         {"what": what, "split": split, "seed": first + number}
         for number in range(SEEDS)
-        for what, first in (("chosen", 1), ("long", 0))
-        for split in SPLITS
+        for what, first, splits in (("chosen", 1, SPLITS[:1]), ("long", 0, SPLITS))
+        for split in splits
     ),
 ]
 
