@@ -9,6 +9,7 @@ from command_line import refuse, run
 
 from transformer_notes import corpora
 from transformer_notes.classification import Classifier
+from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import run_folder
 from transformer_notes.cli.recipes import RECIPES
 from transformer_notes.tokenization import Tokenizer
@@ -114,7 +115,7 @@ def test_labels_that_are_numbers_keep_their_order(tmp_path):
     assert "서로 다른 레이블이 둘 이상" in refuse("train", tmp_path / "no", *asked)
 
 
-def test_the_chatbot_learns_the_bundled_conversations(tmp_path):
+def test_the_chatbot_learns_the_bundled_conversations(tmp_path, monkeypatch):
     folder = tmp_path / "chat"
     run("train", folder, "--recipe", "chatbot", *TINY, "--epochs", 1)
     record = run_folder.read(folder)
@@ -123,8 +124,10 @@ def test_the_chatbot_learns_the_bundled_conversations(tmp_path):
         None,
         None,
     )
-    assert record["settings"]["epochs"] == 1
-    assert record["settings"]["tokens"] != RECIPES["chatbot"].settings["tokens"]
+    own = RECIPES["chatbot"].settings
+    assert record["settings"]["vocab_size"] == own["vocab_size"]
+    assert record["settings"]["epochs"] == 1 != own["epochs"]
+
     talks = {talk[:2] for talk in corpora.conversations()}
     lines = (folder / "held_out.tsv").read_text("utf-8").splitlines()
     held_out = {tuple(line.split("\t")) for line in lines}
@@ -139,6 +142,20 @@ def test_the_chatbot_learns_the_bundled_conversations(tmp_path):
     assert "이미 끝난" in run("train", folder).stdout
     assert "패키지의 데이터로" in refuse("train", folder, "--data", folder / "run.json")
     assert len(run("translate", folder, "안녕?").stdout.splitlines()) == 1
+
+    # 답은 토크나이저가 읽는 꼴로 견줍니다. 그보다 더 줄인 것은 틀린 답입니다.
+    asked = tmp_path / "asked.tsv"
+    asked.write_text("안녕?\t네!!!!  좋아요\n잘 자\t네!!\n", encoding="utf-8")
+    said = {"안녕?": "네!! 좋아요", "잘 자": "네!"}
+    monkeypatch.setattr(
+        cli_answers,
+        "reply",
+        lambda model, tokenizer, texts, **how: [
+            cli_answers.Reply(said[text], True, None, 1.0) for text in texts
+        ],
+    )
+    assert "50.00% (1개)" in run("evaluate", folder, "--data", asked).stdout
+
     path = folder / "run.json"
     broken = json.loads(path.read_text("utf-8")) | {"recipe": "translation"}
     path.write_text(json.dumps(broken), encoding="utf-8")

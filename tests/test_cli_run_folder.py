@@ -174,7 +174,8 @@ def test_dates_are_learned_without_a_file(tmp_path):
 
     def age(record):
         record["format"] = 3
-        del record["recipe"], record["labels"], record["settings"]["normalization"]
+        del record["recipe"], record["labels"]
+        del record["settings"]["normalization"], record["settings"]["norm"]
 
     edit(folder / "run.json", age)
     assert run_folder.read(folder)["recipe"] == "dates"
@@ -194,6 +195,13 @@ def test_a_recipe_sets_what_the_options_do_not(tmp_path, pairs):
         assert "이미 끝난" in run("train", folder, *resumed).stdout
     line = refuse("train", folder, "--recipe", "translation")
     assert "--recipe chatbot입니다. 받은 것: translation" in line
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_place_of_the_norm_is_a_setting(tmp_path, pairs, monkeypatch, norm):
+    monkeypatch.setattr(training, "train", lambda *arguments, **options: [])
+    run("train", tmp_path / "run", "--data", pairs, *SMALL, "--norm", norm)
+    assert run_folder.read(tmp_path / "run")["model"]["norm_first"] == (norm == "pre")
 
 
 def test_another_schedule_has_the_rate_it_needs(tmp_path, pairs, monkeypatch):
@@ -264,7 +272,8 @@ def test_a_folder_of_an_older_format_is_still_read(copied, number):
 
     def change(record):
         record["format"] = number
-        del record["recipe"], record["labels"], record["settings"]["normalization"]
+        del record["recipe"], record["labels"]
+        del record["settings"]["normalization"], record["settings"]["norm"]
         if number == 2:
             del record["settings"]["schedule"], record["settings"]["learning_rate"]
 
@@ -691,7 +700,7 @@ def test_other_pairs_can_be_scored(opened, tmp_path):
     assert scores(run("evaluate", opened, "--data", path).stdout)[2] == 0
     path.write_text("하나 " * 1000 + "\t1\n", encoding="utf-8")
     result = run("evaluate", opened, "--data", path, code=2)
-    assert "너무 깁니다" in result.stderr
+    assert "채점할 짝이 남지 않았습니다. 256토큰 이하" in result.stderr
 
 
 def test_averaged_checkpoints_are_used_on_request(finished):

@@ -64,7 +64,7 @@ def refused(path):
     with pytest.raises(ValueError) as info:
         files.read(path)
     (line,) = str(info.value).splitlines()
-    assert line.startswith("path에는") and "받은 것: " in line and str(path) in line
+    assert line.startswith(f"온전한 모델 파일이 필요합니다. 받은 것: {path} (")
     return line
 
 
@@ -192,12 +192,16 @@ def test_any_safetensors_reader_sees_what_is_inside(good):
 
 
 def test_a_failed_write_leaves_the_old_file(good, tmp_path, monkeypatch):
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    replace = os.replace
+
+    def full(source, target):
+        if Path(target).parent == tmp_path:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
 
     path = stored(tmp_path / "m.safetensors", "dates")
     before = path.read_bytes()
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError):
         stored(path)
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [

@@ -215,8 +215,17 @@ def _fetch(file, url, folder, say):
         nonlocal tries
         tries += 1
         say(f"받습니다: {url}" + (f" ({tries}번째)" if tries > 1 else ""))
-        bar = sys.stderr.isatty()
-        pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)(url, output, None)
+        responses = []
+        get = pooch.HTTPDownloader(
+            progressbar=sys.stderr.isatty(),
+            timeout=TIMEOUT,
+            hooks={"response": lambda response, **_: responses.append(response)},
+        )
+        try:
+            get(url, output, None)
+        finally:  # pooch는 실패한 응답을 닫지 않습니다
+            for response in responses:
+                response.close()
         _check(file, Path(output), say)
 
     fetcher = pooch.create(
@@ -255,7 +264,7 @@ def _reason(error):
     import urllib3
 
     if isinstance(error, requests.HTTPError):
-        return f"서버가 {error.response.status_code}로 답했습니다"
+        return f"서버가 거절했습니다({error.response.status_code})"
     # 내용을 받다가 기다린 것은 ConnectionError 안에 들어 있습니다.
     stalled = requests.Timeout, urllib3.exceptions.ReadTimeoutError
     if any(isinstance(cause, stalled) for cause in (error, *error.args)):
@@ -263,7 +272,7 @@ def _reason(error):
     if isinstance(error, requests.exceptions.ChunkedEncodingError):
         return "받다가 끊겼습니다"
     if isinstance(error, requests.ConnectionError):
-        return "서버에 닿지 못했습니다. 네트워크를 살펴보세요"
+        return "네트워크로 서버에 닿지 못했습니다"
     return f"받지 못했습니다({type(error).__name__})"
 
 

@@ -60,6 +60,7 @@ CHECKPOINT = Value(
     lambda which: which == "best" or which >= 1,
     "best, newest, average:N(N은 1 이상의 정수) 가운데 하나가",
 )
+NORM = Value("NAME", str, ("post", "pre").__contains__, "post나 pre가")
 NORMALIZATION = Value("NAME", str, ("nfc", "korean").__contains__, "nfc나 korean이")
 POSITIONS = Value(
     "NAME", str, ("sinusoidal", "learned").__contains__, "sinusoidal이나 learned가"
@@ -99,6 +100,7 @@ SETTINGS = {
     "num_heads": Setting(WHOLE, "헤드의 수."),
     "num_layers": Setting(WHOLE, "인코더와 디코더의 층 수."),
     "d_ff": Setting(WHOLE, "피드포워드 안쪽의 차원."),
+    "norm": Setting(NORM, "층 정규화의 자리: post(논문) 또는 pre."),
     "dropout": Setting(RATE, "드롭아웃."),
     "positions": Setting(POSITIONS, "sinusoidal 또는 learned."),
     "label_smoothing": Setting(RATE, "레이블 스무딩."),

@@ -25,6 +25,7 @@ _DATES = {
     "num_heads": 4,
     "num_layers": 2,
     "d_ff": 256,
+    "norm": "post",
     "dropout": 0.0,
     "positions": "sinusoidal",
     "label_smoothing": 0.0,
@@ -47,36 +48,39 @@ _PAIRS = _DATES | {
     "save_every": None,
 }
 _TRANSLATION = _PAIRS | {
-    "epochs": 10,
-    "d_model": 192,
-    "num_heads": 6,
-    "d_ff": 768,
+    "epochs": 12,
+    "vocab_size": 4000,
+    "d_model": 160,
+    "num_heads": 5,
+    "num_layers": 3,
+    "d_ff": 640,
+    "norm": "pre",
     "schedule": "cosine",
-    "learning_rate": 0.0015,
+    "learning_rate": 0.002,
     "warmup_steps": 400,
-    "tokens": 2048,
+    "tokens": 4096,
+}
+_CLASSIFICATION = _PAIRS | {
+    "epochs": 5,
+    "normalization": "korean",
+    "d_model": 128,
+    "d_ff": 512,
+    "dropout": 0.3,
+    "label_smoothing": 0.0,
+    "schedule": "cosine",
+    "learning_rate": 0.001,
+    "warmup_steps": 400,
+    "tokens": 4096,
 }
 _CHATBOT = _PAIRS | {
-    "epochs": 20,
+    "epochs": 9,
     "normalization": "korean",
     "vocab_size": 4000,
     "d_model": 128,
     "d_ff": 512,
-    "schedule": "cosine",
-    "learning_rate": 0.001,
-    "tokens": 2048,
-}
-
-_CLASSIFICATION = _PAIRS | {
-    "epochs": 4,
-    "normalization": "korean",
-    "d_model": 128,
-    "num_layers": 1,
-    "d_ff": 512,
     "dropout": 0.3,
-    "schedule": "cosine",
-    "learning_rate": 0.001,
-    "tokens": 4096,
+    "label_smoothing": 0.0,
+    "warmup_steps": 600,
 }
 
 #: 이름마다의 레시피. pairs는 쪽이 없는 파일의 기본값입니다.

@@ -24,7 +24,7 @@ FORMAT = 4
 #: 형식이 오를 때마다 더해진 설정과, 그 앞의 형식에서 쓰던 것
 _ADDED = {
     3: {"schedule": "paper", "learning_rate": None},
-    4: {"normalization": "nfc"},
+    4: {"normalization": "nfc", "norm": "post"},
 }
 MAX_EXTRA = 50  # 답은 입력보다 이만큼까지 깁니다 (6.1절)
 
@@ -248,6 +248,7 @@ def model_config(tokenizer, settings, labels):
         tokenizer.vocab_size,
         # 답은 입력보다 길 수 있습니다. 위치 표를 그만큼 더 둡니다.
         max_length=settings["max_length"] + (0 if labels else MAX_EXTRA),
+        norm_first=settings["norm"] == "pre",
         **{name: settings[name] for name in names},
     )
 

@@ -43,7 +43,7 @@ def train(ctx, folder, recipe, data, tensorboard, **given):
     --data가 없으면 한국어 날짜 표현을 ISO 8601로 옮기는 일을 배웁니다.
     --data에는 한 줄에 "입력<탭>답"인 UTF-8 파일을 줍니다. 이름이 .csv이면
     쉼표로 나눕니다. gzip으로 줄인 것도 됩니다. 빈 줄은 건너뜁니다.
-    명령 data로 받은 말뭉치는 그대로 읽습니다.
+    명령 data로 받은 chatbot, nsmc, python_docs의 파일도 읽습니다.
 
     --recipe는 하려는 일에 맞는 기본값을 고릅니다. 주지 않으면 --data가
     없을 때 dates, 있을 때 pairs입니다. classification은 답을 레이블로

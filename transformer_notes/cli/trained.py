@@ -64,6 +64,11 @@ def open_model(name, checkpoint=1):
     start_tensorflow()
     from transformer_notes import models
 
+    if name not in models.available() and not Path(name).is_file():
+        raise BadInput(
+            f"--model에는 {', '.join(models.available())} 가운데 하나나 모델 파일이 "
+            f"필요합니다. 받은 것: {name!r}."
+        )
     try:
         found = models.load(name)
     except ValueError as error:

@@ -38,7 +38,7 @@ def split_groups(items, keys, rate, seed):
 
     Examples:
         >>> words = ["가지", "가방", "나무", "방석", "다리"]
-        >>> split_groups(words, list, rate=0.3, seed=2)
+        >>> split_groups(words, list, rate=0.3, seed=1)
         (['나무', '다리'], ['가지', '가방', '방석'])
     """
     items = list(items)

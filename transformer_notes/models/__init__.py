@@ -79,7 +79,7 @@ class Pretrained:
 
 
 def available():
-    """함께 온 모델의 이름을 가나다순으로 늘어놓습니다.
+    """함께 온 모델의 이름을 늘어놓습니다.
 
     Examples:
         >>> "dates" in available()

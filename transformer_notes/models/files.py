@@ -287,6 +287,6 @@ def _with_digest(content, digest):
 
 def _refusal(path, given):
     return ValueError(
-        "path에는 models.files.write로 쓴 온전한 모델 파일이 필요합니다. 받은 것: "
-        f"{path} ({given}). 패키지를 다시 설치하거나 파일을 다시 받아 주세요."
+        f"온전한 모델 파일이 필요합니다. 받은 것: {path} ({given}). 패키지를 다시 "
+        "설치하거나 파일을 다시 받아 주세요."
     )
