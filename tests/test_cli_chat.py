@@ -169,7 +169,7 @@ def test_a_picture_that_cannot_be_written_is_told(opened, tmp_path):
     path = tmp_path / "없는 폴더" / "a.png"
     given, told = chat(opened, "하나 둘 셋", f"/attention {path}", "넷 넷 넷")
     assert given[0] == "123" and len(given) == 2
-    assert "그림을 쓰지 못했습니다" in told
+    assert told == f"그림을 쓰지 못했습니다: {path}. 없는 자리입니다.\n"
 
 
 def test_a_folder_and_a_model_are_two_things(finished):

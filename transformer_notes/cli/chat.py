@@ -7,7 +7,13 @@ from pathlib import Path
 import click
 
 from transformer_notes.cli import answers, pairs, pictures, trained
-from transformer_notes.cli.korean import BadInput, Command, say, warn
+from transformer_notes.cli.korean import (
+    BadInput,
+    Command,
+    os_error_reason,
+    say,
+    warn,
+)
 from transformer_notes.cli.options import MODEL, PICTURE, TEMPERATURE, Value
 
 BEAM = Value("N", int, lambda n: 1 <= n <= 64, "1 이상 64 이하의 정수가")
@@ -102,6 +108,8 @@ def _typed():
     while True:
         try:
             line = " ".join(session.prompt().split())
+        except KeyboardInterrupt:  # 물음을 받을 채비를 하던 때의 Ctrl-C
+            continue
         except EOFError:
             return
         if line:
@@ -205,7 +213,8 @@ class _Conversation:
         try:
             pictures.draw_attention(path, self.model, self.tokenizer, text, reply.ids)
         except OSError as error:
-            raise BadInput(f"그림을 쓰지 못했습니다: {path} ({error}).") from error
+            reason = os_error_reason(error)
+            raise BadInput(f"그림을 쓰지 못했습니다: {path}. {reason}.") from error
 
 
 def _value(name, kind, value):

@@ -118,7 +118,8 @@ def _explain(error):
     return f"{message} 도움말: {error.ctx.command_path} --help"
 
 
-def _explain_os_error(error):
+def os_error_reason(error):
+    """파일을 다루다 난 예외의 까닭을 한국어로 말합니다. 마침표는 없습니다."""
     own_words = {
         errno.ENOSPC: "디스크가 가득 찼습니다",
         errno.EACCES: "권한이 없습니다",
@@ -133,8 +134,12 @@ def _explain_os_error(error):
     message = error.strerror or str(error)
     if error.errno is not None and message == os.strerror(error.errno):
         message = own_words.get(error.errno, message)
+    return message
+
+
+def _explain_os_error(error):
     where = f" ({error.filename})" if error.filename else ""
-    return f"{message}{where}."
+    return f"{os_error_reason(error)}{where}."
 
 
 def _drop_unwritten():
