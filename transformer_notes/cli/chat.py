@@ -51,7 +51,8 @@ def chat(folder, name):
     if folder is not None and name is not None:
         raise BadInput("RUN_FOLDER와 --model은 함께 쓰지 않습니다. 하나만 주세요.")
     conversation = _Conversation(_open(folder, name))
-    if sys.stdin.isatty():
+    typed = sys.stdin.isatty()
+    if typed:
         say("물음 하나에 답 하나씩 합니다. 앞에서 한 말은 기억하지 않습니다.")
         say("도움말은 /help, 끝내려면 /bye.")
         lines = _typed()
@@ -62,11 +63,11 @@ def chat(folder, name):
             if line.startswith("/"):
                 if not conversation.obey(line):
                     break
-            else:
-                click.echo(conversation.answer(line))
+            elif (answer := conversation.answer(line)) or not typed:
+                click.echo(answer)
                 sys.stdout.flush()
         except KeyboardInterrupt:
-            if not sys.stdin.isatty():
+            if not typed:
                 raise
             say("답을 멈추었습니다.")
 
