@@ -77,9 +77,14 @@ def test_scores_of_labels_equal_a_plain_loop(reader):
         hits.append(logits.argmax() == wanted)
         losses.append(np.log(np.exp(logits).sum()) - logits[wanted])
     shown = run("evaluate", reader).stdout
-    pattern = r"짝 +(\d+)개\n손실 +([\d.]+) \(스무딩 없이\)\n정확도 +([\d.]+)%\n"
-    count, loss, accuracy = map(float, re.fullmatch(pattern, shown).groups())
+    pattern = (
+        r"짝 +(\d+)개\n손실 +([\d.]+) \(스무딩 없이\)\n정확도 +([\d.]+)%\n"
+        r"늘 같은 답 ([\d.]+)% \('[긍부]정'\)\n"
+    )
+    count, loss, accuracy, same = map(float, re.fullmatch(pattern, shown).groups())
     assert (count, accuracy) == (len(lines), round(100 * np.mean(hits), 2))
+    good = sum(line.endswith("긍정") for line in lines)
+    assert same == round(100 * max(good, len(lines) - good) / len(lines), 2)
     assert loss == pytest.approx(np.mean(losses), abs=1e-4)
     assert accuracy > 90  # 그렇지 않으면 시험이 되지 않습니다
     assert "--beam" in refuse("evaluate", reader, "--beam", 2)

@@ -39,7 +39,7 @@ def built(shared_book):
         timed_old_rst=HANGUL
         + ".. code-cell:: python\n   :tags: hide-input\n\n"
         + "".join(f"   {line}\n" for line in LINES.splitlines()),
-        other=HANGUL + "{minutes}`timed_code` {minutes}`total`\n",
+        other=HANGUL + "{minutes}`timed_code` {minutes}`timed*`\n",
     )
     result = book.build()
     assert result.returncode == 0, result.stdout

@@ -273,7 +273,7 @@ def test_code_names_lead_to_the_api(visit):
     assert link.count() > 0
 
 
-def test_no_page_takes_longer_than_45_minutes_and_all_less_than_ten_hours():
+def test_no_page_takes_longer_than_45_minutes_and_the_lectures_less_than_ten_hours():
     minutes = {
         name: int(found[1])
         for name in PAGES
@@ -281,5 +281,5 @@ def test_no_page_takes_longer_than_45_minutes_and_all_less_than_ten_hours():
     }
     assert len(minutes) == 21
     assert {name: time for name, time in minutes.items() if time > 45} == {}
-    total = re.search(r"모두 더하면 ([\d.]+)시간", _text(SITE / "index.html"))
+    total = re.search(r"강의를 모두 더하면 ([\d.]+)시간", _text(SITE / "index.html"))
     assert float(total[1]) < 10

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 TIMEOUT = 30  # 이만큼의 초 동안 아무것도 오지 않으면 그만둡니다
 RETRIES = 2  # 실패하면 이만큼 다시 해 봅니다
 ENVIRONMENT = "TRANSFORMER_NOTES_DATA"
-#: 이 책이 잰 파이썬 문서의 짝.
+# 이 책이 잰 파이썬 문서의 짝.
 PAIRS = 30_516
 PAIRS_DIGEST = "aed65bb8ab952014f9c715c183d89228e677030e17949c8932b67cd4cd62ea73"
 
@@ -31,35 +31,29 @@ class DownloadError(OSError):
 
 
 class File(NamedTuple):
-    """받을 파일 하나.
+    """받을 파일 하나."""
 
-    Attributes:
-        remote: 말뭉치의 주소 아래에서 부르는 이름.
-        name: 폴더에 둘 이름.
-        proof: 그 파일임을 아는 법. `sha256:`, git이 내용에 붙이는 번호 `blob:`,
-            저장소의 보관 파일에 적힌 `commit:` 가운데 하나입니다.
-    """
-
+    #: 말뭉치의 주소 아래에서 부르는 이름.
     remote: str
+    #: 폴더에 둘 이름.
     name: str
+    #: 그 파일임을 아는 법. 종류와 값을 콜론으로 잇습니다. 종류는 `sha256`, git이 내용에
+    #: 붙이는 번호 `blob`, 저장소의 보관 파일에 적힌 `commit` 가운데 하나입니다.
     proof: str
 
 
 class Dataset(NamedTuple):
-    """공개된 말뭉치 하나.
+    """공개된 말뭉치 하나."""
 
-    Attributes:
-        what: 무엇인지 한 줄로.
-        licence: 허가서.
-        home: 출처의 쪽.
-        base: 파일들이 놓인 주소.
-        files: `File`의 튜플.
-    """
-
+    #: 무엇인지 한 줄로.
     what: str
+    #: 허가서.
     licence: str
+    #: 출처의 쪽.
     home: str
+    #: 파일들이 놓인 주소.
     base: str
+    #: 받을 파일들.
     files: tuple[File, ...]
 
 
@@ -73,7 +67,6 @@ val.en.gz 14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28
 test_2016_flickr.de.gz 9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8
 test_2016_flickr.en.gz 611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9
 """
-#: 받을 수 있는 말뭉치.
 DATASETS = {
     "chatbot": Dataset(
         "한국어 물음과 대답 11,823쌍",

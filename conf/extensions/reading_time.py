@@ -2,9 +2,10 @@
 
 한글 350자와 코드 열두 줄을 1분으로 셉니다. 접힌 코드와 연습문제는 세지 않습니다.
 다른 쪽에서는 ``{minutes}`` 역할로 부릅니다: ``{minutes}`lectures/attention` ``,
-모두 더한 것은 ``{minutes}`total` ``.
+별표를 쓰면 맞는 쪽을 모두 더합니다: ``{minutes}`lectures/*` ``.
 """
 
+import fnmatch
 import math
 import re
 
@@ -77,14 +78,14 @@ def measure(app, doctree):
 def fill(app, doctree, docname):
     known = app.env.reading_minutes
     for place in list(doctree.findall(minutes_of)):
-        page = place["page"]
-        if page == "total":
-            words = f"{sum(known.values()) / 60:.1f}시간"
-        elif page in known:
-            words = f"{math.ceil(known[page])}분"
-        else:
-            words = "?"
+        page, words = place["page"], "?"
+        matching = [known[name] for name in fnmatch.filter(known, page)]
+        if not matching:
             logger.warning("읽는 시간을 재지 않은 쪽입니다: %s", page, location=docname)
+        elif "*" in page:
+            words = f"{sum(matching) / 60:.1f}시간"
+        else:
+            words = f"{math.ceil(matching[0])}분"
         place.replace_self(nodes.Text(words))
 
 

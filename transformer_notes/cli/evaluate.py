@@ -1,6 +1,7 @@
 """명령 `evaluate`: 답을 아는 짝으로 채점합니다."""
 
 import sys
+from collections import Counter
 
 import click
 
@@ -24,7 +25,8 @@ def evaluate(folder, data, beam_size, checkpoint):
 
     완전 일치는 답이 한 글자도 다르지 않은 비율입니다. 손실과 정확도는
     정답의 토큰마다 재어 평균합니다. 패딩은 어디에도 세지 않습니다.
-    글을 분류하는 모델에서는 정확도가 레이블을 맞힌 비율입니다.
+    글을 분류하는 모델에서는 정확도가 레이블을 맞힌 비율이고, 가장 흔한
+    레이블로만 답할 때의 정확도를 함께 적습니다.
 
     예:
       transformer-notes evaluate runs/dates
@@ -65,6 +67,9 @@ def evaluate(folder, data, beam_size, checkpoint):
         click.echo(f"완전 일치  {100 * right / len(ids):.2f}% ({right:,}개)")
     click.echo(f"손실       {loss:.4f} (스무딩 없이)")
     click.echo(f"정확도     {100 * accuracy:.2f}%")
+    if labels:
+        ((label, most),) = Counter(label for _, label in kept).most_common(1)
+        click.echo(f"늘 같은 답 {100 * most / len(kept):.2f}% ({label!r})")
 
 
 def _count_exact(model, tokenizer, kept, beam_size):

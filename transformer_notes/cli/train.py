@@ -28,6 +28,13 @@ from transformer_notes.cli.recipes import BUNDLED, RECIPES
 
 #: 이어 갈 때 바꾸어도 되는 설정
 FREE = {"epochs", "save_every"}
+#: 모델이 하는 일마다, 학습한 폴더를 쓰는 명령
+USE = {
+    "dates": "translate",
+    "translate": "translate",
+    "classify": "classify --model",
+    "chat": "chat",
+}
 
 
 @click.command(cls=Command, epilog=recipes_table())
@@ -80,9 +87,8 @@ def train(ctx, folder, recipe, data, tensorboard, **given):
         ctx.exit(130)
     if trained:
         task = RECIPES[run_folder.read(folder)["recipe"]].task
-        use = "classify --model" if task == "classify" else "translate"
         click.echo(
-            f"끝났습니다. 써 보려면: {ctx.parent.command_path} {use} "
+            f"끝났습니다. 써 보려면: {ctx.parent.command_path} {USE[task]} "
             f"{shlex.quote(str(folder))}"
         )
 

@@ -7,16 +7,13 @@ from transformer_notes.corpora import tables
 
 
 class Conversation(NamedTuple):
-    """물음과 대답.
+    """물음과 대답."""
 
-    Attributes:
-        question: 물음이나 혼잣말, 빈 글이 아닌 문자열.
-        answer: 대답, 빈 글이 아닌 문자열.
-        label: 주제, 정수. 0은 일상, 1은 이별, 2는 사랑입니다.
-    """
-
+    #: 물음이나 혼잣말. 빈 글이 아닙니다.
     question: str
+    #: 대답. 빈 글이 아닙니다.
     answer: str
+    #: 주제. 0은 일상, 1은 이별, 2는 사랑입니다.
     label: int
 
 

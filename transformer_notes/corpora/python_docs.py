@@ -10,16 +10,13 @@ from transformer_notes.corpora import tables
 
 
 class DocumentedPair(NamedTuple):
-    """번역 하나.
+    """번역 하나."""
 
-    Attributes:
-        source: 영어, 빈 글이 아닌 문자열.
-        target: 한국어, 빈 글이 아닌 문자열.
-        document: 문서의 이름, `library/math` 같은 문자열.
-    """
-
+    #: 영어. 빈 글이 아닙니다.
     source: str
+    #: 한국어. 빈 글이 아닙니다.
     target: str
+    #: 문서의 이름, 이를테면 `library/math`.
     document: str
 
 
@@ -30,7 +27,7 @@ def load_python_docs(path):
     짝을 고릅니다.
 
     - 확정된 번역만 봅니다. fuzzy, 낡은 것, 빈 것, 복수형은 뺍니다.
-    - reStructuredText의 역할(`:ref:`), 링크, 글자 그대로, 강조의 표시를 지우고 `\ `로
+    - reStructuredText의 역할, 링크, 글자 그대로, 강조의 표시를 지웁니다. 백슬래시로
       끊어 적은 것을 잇습니다. 줄바꿈과 이어진 공백은 공백 하나가 됩니다.
     - 한글이 없는 번역과, 영어 낱말이 없는 원문을 뺍니다. 네 글자가 안 되거나 소문자가
       셋 이어진 곳이 없으면 낱말이 없는 것으로 봅니다.
@@ -90,7 +87,7 @@ def _from_folder(folder):
 def _translated(path):
     texts = [text for _, text in tables.lines(path)]
     try:
-        catalog = read_po(texts, ignore_obsolete=True, abort_invalid=True)
+        catalog = read_po(texts, abort_invalid=True)
     except PoFileError as error:
         expected = "gettext의 번역(msgid와 msgstr)이"
         raise tables.refuse(path, error.lineno + 1, expected, error.line) from None
