@@ -46,7 +46,7 @@ def chat(folder, name):
     예:
       transformer-notes chat
       transformer-notes chat runs/my
-      transformer-notes chat < questions.txt > answers.txt
+      transformer-notes chat runs/my < questions.txt > answers.txt
     """
     if folder is not None and name is not None:
         raise BadInput("RUN_FOLDER와 --model은 함께 쓰지 않습니다. 하나만 주세요.")
