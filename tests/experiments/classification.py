@@ -354,18 +354,21 @@ def fit(model, data, validation, peak):
     }
 
 
-def probabilities(model, ids):
-    """줄마다 긍정의 확률. 길이가 비슷한 것끼리 묶어 계산합니다."""
+def reading(model):
+    """글의 번호를 받아 줄마다 긍정의 확률을 내는 함수. 그래프는 하나입니다."""
 
     @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)])
     def positive(ids):
         return tf.nn.softmax(model((ids, ids[:, :1]), training=False))[:, 0, 2]
 
-    lengths = (ids != Tokenizer.pad_id).sum(axis=1)
-    order, found = np.argsort(lengths, kind="stable"), np.zeros(len(ids))
-    for rows in np.array_split(order, math.ceil(len(ids) / 500)):
-        found[rows] = positive(ids[rows, : max(1, lengths[rows].max())])
-    return found
+    def probabilities(ids):
+        lengths = (ids != Tokenizer.pad_id).sum(axis=1)
+        order, found = np.argsort(lengths, kind="stable"), np.zeros(len(ids))
+        for rows in np.array_split(order, math.ceil(len(ids) / 500)):
+            found[rows] = positive(ids[rows, : lengths[rows].max()])
+        return found
+
+    return probabilities
 
 
 def linear(texts, labels, ngrams, strength):
@@ -383,19 +386,19 @@ def linear(texts, labels, ngrams, strength):
 # --- 지워 보기 -----------------------------------------------------------------------
 
 
-def removal(model, tokenizer, ids, other, seed):
+def removal(model, probabilities, tokenizer, ids, other, seed):
     """토큰을 지우면 처음에 고른 쪽의 확률이 얼마나 주는지, 지울 것을 고르는 법마다."""
     rng = np.random.default_rng(seed)
     lengths = (ids != tokenizer.pad_id).sum(axis=1)
     long = np.flatnonzero(lengths > SETTINGS["removal_least_tokens"])
     chosen = rng.permutation(long)[: SETTINGS["removal_reviews"]]
     rows = [ids[i, : lengths[i]] for i in chosen]
-    positive = probabilities(model, pad_rows(rows))
+    positive = probabilities(pad_rows(rows))
     side = positive > 0.5
 
     def drops(shorter, places):
         """처음의 확률에서, places번째 글을 줄인 것의 확률을 뺀 값."""
-        p = probabilities(model, pad_rows(shorter)) - positive[places]
+        p = probabilities(pad_rows(shorter)) - positive[places]
         return np.where(side[places], -p, p)
 
     counts = [len(row) - 1 for row in rows]  # <eos>는 지우지 않습니다
@@ -560,23 +563,23 @@ def measure_neural(what, split, share, vocabulary, seed):
     def encode(texts):
         return tokenizer.encode(written(vocabulary, texts), eos=True)
 
-    ids = encode(asked)
-    p = probabilities(model, ids)
+    ids, probabilities = encode(asked), reading(model)
+    p = probabilities(ids)
     found |= {
         "train": len(train),
         "vocab_size": tokenizer.vocab_size,
         "mean_tokens": rounded((ids != tokenizer.pad_id).sum(axis=1).mean()),
         **reported(p, test, texts),
-        **ironic(lambda texts: probabilities(model, encode(texts))),
+        **ironic(lambda texts: probabilities(encode(texts))),
     }
     explained = split == "film" and vocabulary == "bpe" and share >= TUNING_SHARE
     if what == "transformer" and explained:
         other = linear(texts, labels, **chosen("linear"))
         right = [(q > 0.5) == truth for q in (other.predict_proba(asked)[:, 1], p)]
         found["agreement"] = metrics.confusion_matrix(*right).tolist()
-        found["removal"] = removal(model, tokenizer, ids, other, seed)
+        found["removal"] = removal(model, probabilities, tokenizer, ids, other, seed)
         with uniform_attention(model):
-            found["uniform"] = scored(probabilities(model, ids), truth)["accuracy"]
+            found["uniform"] = scored(probabilities(ids), truth)["accuracy"]
     return found
 
 
@@ -638,8 +641,9 @@ def probe():
         tokenizer = learn_vocabulary("character" if name == "lstm" else "bpe", read)
         network = build(name, tokenizer.vocab_size, chosen(name)["dropout"])
         found[name] = [chosen(name), first_losses(network, tokenizer, read, labels)]
+    found["transformer"].append(chosen("linear"))  # 지울 것을 고르는 법의 하나입니다
     found["tuning"] = [CHOICES, TUNING_SHARE]
-    found["data"] = {k: v for k, v in scored(np.array([0.2, 0.9]), np.ones(2)).items()}
+    found["scores"] = scored(np.array([0.2, 0.9]), np.array([1, 1]))
     return found
 
 
