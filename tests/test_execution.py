@@ -355,6 +355,26 @@ def test_the_key_changes_exactly_with_the_modules_a_page_imports(
         assert (key() != before) == expected, module
 
 
+@pytest.mark.parametrize(
+    "cell, depends",
+    [
+        ("from transformer_notes.rooms import south", True),
+        ("from transformer_notes import attention", False),
+        ("import numpy", False),
+    ],
+)
+def test_the_key_changes_with_the_data_beside_the_modules(sources, cell, depends):
+    def key():
+        return cache_key(read_notebook("page.md", CELL.format(cell)))
+
+    stored = sources["rooms"].with_name("pairs.csv")
+    keys = [key()]
+    for content in (b"1", b"2"):
+        stored.write_bytes(content)
+        keys.append(key())
+    assert len(set(keys)) == (3 if depends else 1)
+
+
 def test_an_edit_of_the_command_line_executes_only_its_page():
     pages = {path.stem: read_notebook(path) for path in PAGES}
     used = {

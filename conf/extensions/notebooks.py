@@ -1,6 +1,6 @@
 """페이지의 셀과 그 출력: 읽기, 열쇠, 저장소.
 
-출력은 내용으로 찾습니다. 열쇠는 셀, 셀이 가져오는 패키지 모듈과 읽는 결과 파일, 고정된
+출력은 내용으로 찾습니다. 열쇠는 셀, 셀이 가져오는 패키지 모듈과 그 옆의 자료, 읽는 결과 파일, 고정된
 버전에서 나오므로 문장을 고쳐도 그대로이고, 셀이나 모듈을 고치면 달라집니다.
 """
 
@@ -78,6 +78,13 @@ def cache_key(notebook):
     ]
     modules = dependencies(source for source, _ in cells)
     parts += [name + _digest(path) for name, path in modules.items()]
+    # 모듈 옆에 둔 자료도 출력을 정합니다.
+    parts += [
+        path.name + _digest(path)
+        for folder in sorted({path.parent for path in modules.values()})
+        for path in sorted(folder.iterdir())
+        if path.is_file() and path.suffix != ".py"
+    ]
     # 셀이 이름을 부르는 저장된 결과도 출력을 정합니다.
     text = "".join(source for source, _ in cells)
     stored = sorted((ROOT / "docs").rglob("*.*"))

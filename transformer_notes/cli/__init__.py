@@ -1,4 +1,4 @@
-"""명령줄 `transformer-notes`: 학습하고, 옮기고, 채점합니다.
+"""명령줄 `transformer-notes`: 학습하고, 옮기고, 채점하고, 말뭉치를 받습니다.
 
 명령마다 모듈이 하나 있습니다. 새 명령은 모듈을 쓰고 아래에 한 줄을 더하면 됩니다.
 
@@ -11,7 +11,7 @@ from importlib import metadata
 
 import click
 
-from transformer_notes.cli import evaluate, train, translate
+from transformer_notes.cli import data, evaluate, train, translate
 from transformer_notes.cli.korean import Group
 
 
@@ -50,3 +50,4 @@ def main():
 main.add_command(train.train)
 main.add_command(translate.translate)
 main.add_command(evaluate.evaluate)
+main.add_command(data.data)

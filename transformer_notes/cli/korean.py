@@ -126,6 +126,7 @@ def _explain_os_error(error):
         errno.EROFS: "읽기만 하는 자리입니다",
         errno.ENOENT: "없는 자리입니다",
         errno.EEXIST: "같은 이름의 파일이 있습니다",
+        errno.EISDIR: "파일이 아니라 폴더입니다",
         errno.ENOTDIR: "길 가운데에 폴더가 아닌 것이 있습니다",
         errno.ENAMETOOLONG: "이름이 너무 깁니다",
     }

@@ -5,6 +5,11 @@
 것은 그것뿐입니다.
 """
 
+from transformer_notes.corpora.conversations import (
+    Conversation,
+    conversations,
+    load_chatbot_csv,
+)
 from transformer_notes.corpora.date_expressions import (
     DATE_FORMS,
     FIRST_YEAR,
@@ -12,5 +17,27 @@ from transformer_notes.corpora.date_expressions import (
     dates,
     split_days,
 )
+from transformer_notes.corpora.parallel import load_parallel
+from transformer_notes.corpora.python_docs import DocumentedPair, load_python_docs
+from transformer_notes.corpora.reviews import Review, load_reviews
+from transformer_notes.corpora.splits import split_groups
+from transformer_notes.downloads import DATASETS, download
 
-__all__ = ["DATE_FORMS", "FIRST_YEAR", "LAST_YEAR", "dates", "split_days"]
+__all__ = [
+    "DATASETS",
+    "DATE_FORMS",
+    "FIRST_YEAR",
+    "LAST_YEAR",
+    "Conversation",
+    "DocumentedPair",
+    "Review",
+    "conversations",
+    "dates",
+    "download",
+    "load_chatbot_csv",
+    "load_parallel",
+    "load_python_docs",
+    "load_reviews",
+    "split_days",
+    "split_groups",
+]

@@ -1,0 +1,48 @@
+"""명령 `data`: 공개된 말뭉치를 받습니다."""
+
+from pathlib import Path
+
+import click
+
+from transformer_notes import downloads
+from transformer_notes.cli.korean import (
+    BadInput,
+    Command,
+    Failed,
+    say,
+    start_tensorflow,
+)
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="NAME")
+@click.option("--folder", type=Path, help="둘 폴더.")
+@click.option("--mirror", metavar="URL", help="출처 대신 받을 곳의 주소.")
+def data(name, folder, mirror):
+    """공개된 말뭉치를 받고, 둔 곳을 적습니다.
+
+    NAME은 다음 가운데 하나입니다.
+      chatbot      한국어 물음과 대답
+      nsmc         네이버 영화 감상평
+      python_docs  파이썬 문서와 그 한국어 번역
+      multi30k     사진의 설명, 독일어와 영어
+
+    허가서와 출처를 알린 다음에 받습니다. 이미 온전히 있으면 받지 않고,
+    망가져 있으면 다시 받습니다. --mirror로 받아도 같은 파일인지 봅니다.
+
+    --folder가 없으면 환경 변수 TRANSFORMER_NOTES_DATA의 폴더에, 그것도
+    없으면 사용자의 캐시 폴더에 둡니다.
+
+    예:
+      transformer-notes data chatbot
+      transformer-notes data nsmc --folder data
+    """
+    if name == "python_docs":  # 짝을 고르는 모듈이 TensorFlow와 함께 올라옵니다
+        start_tensorflow()
+    try:
+        path = downloads.download(name, folder, mirror, say)
+    except downloads.DownloadError as error:
+        raise Failed(str(error)) from None
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    click.echo(path)

@@ -1,0 +1,352 @@
+"""공개된 말뭉치를 받습니다. TensorFlow는 필요 없습니다.
+
+어느 커밋의 무엇인지 아는 파일만 받습니다. 지문이 맞은 다음에야 그 이름을 붙입니다.
+"""
+
+import contextlib
+import errno
+import gzip
+import hashlib
+import io
+import logging
+import os
+import sys
+import tarfile
+import tempfile
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+TIMEOUT = 30  # 이만큼의 초 동안 아무것도 오지 않으면 그만둡니다
+RETRIES = 2  # 실패하면 이만큼 다시 해 봅니다
+ENVIRONMENT = "TRANSFORMER_NOTES_DATA"
+#: 이 책이 잰 파이썬 문서의 짝.
+PAIRS = 30_516
+PAIRS_DIGEST = "aed65bb8ab952014f9c715c183d89228e677030e17949c8932b67cd4cd62ea73"
+
+
+class DownloadError(OSError):
+    """받지 못했습니다. 메시지가 그 까닭을 말합니다."""
+
+
+class File(NamedTuple):
+    """받을 파일 하나.
+
+    Attributes:
+        remote: 말뭉치의 주소 아래에서 부르는 이름.
+        name: 폴더에 둘 이름.
+        proof: 그 파일임을 아는 법. `sha256:`, git이 내용에 붙이는 번호 `blob:`,
+            저장소의 보관 파일에 적힌 `commit:` 가운데 하나입니다.
+    """
+
+    remote: str
+    name: str
+    proof: str
+
+
+class Dataset(NamedTuple):
+    """공개된 말뭉치 하나.
+
+    Attributes:
+        what: 무엇인지 한 줄로.
+        licence: 허가서.
+        home: 출처의 쪽.
+        base: 파일들이 놓인 주소.
+        files: `File`의 튜플.
+    """
+
+    what: str
+    licence: str
+    home: str
+    base: str
+    files: tuple[File, ...]
+
+
+_RAW = "https://raw.githubusercontent.com"
+_DOCS = "d0c58403de225366b23d0cafd8b86508186c8c8a"
+_MULTI30K = """\
+train.de.gz 726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6
+train.en.gz d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f
+val.de.gz f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a
+val.en.gz 14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28
+test_2016_flickr.de.gz 9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8
+test_2016_flickr.en.gz 611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9
+"""
+#: 받을 수 있는 말뭉치.
+DATASETS = {
+    "chatbot": Dataset(
+        "한국어 물음과 대답 11,823쌍",
+        "MIT",
+        "https://github.com/songys/Chatbot_data",
+        f"{_RAW}/songys/Chatbot_data/master",
+        (
+            File(
+                "ChatbotData.csv",
+                "ChatbotData.csv",
+                "sha256:"
+                "287eb129695b577321c80ad397bb3c2279164d4ca577874d129fd3db5b30afe2",
+            ),
+        ),
+    ),
+    "nsmc": Dataset(
+        "네이버 영화 감상평 200,000개",
+        "CC0 1.0",
+        "https://github.com/e9t/nsmc",
+        f"{_RAW}/e9t/nsmc/cc0670e872d4ac27bfe36c87456783004b39ef6c",
+        (
+            File(
+                "ratings_train.txt",
+                "ratings_train.txt",
+                "blob:ac0dba272895dc1d0b3dd5f11afbeaeb7abe7876",
+            ),
+            File(
+                "ratings_test.txt",
+                "ratings_test.txt",
+                "blob:b6cfcd8cd1557bcd9bf06617b0e429ed73e9a367",
+            ),
+        ),
+    ),
+    "python_docs": Dataset(
+        f"파이썬 문서와 그 한국어 번역 {PAIRS:,}쌍",
+        "파이썬 문서와 같음 (PSF License Version 2)",
+        "https://github.com/python/python-docs-ko",
+        "https://codeload.github.com/python/python-docs-ko/tar.gz",
+        (File(_DOCS, "python_docs.en-ko.tsv.gz", f"commit:{_DOCS}"),),
+    ),
+    "multi30k": Dataset(
+        "사진의 설명 독일어–영어 31,014쌍",
+        "연구용. 조건은 출처에 적혀 있습니다",
+        "https://github.com/multi30k/dataset",
+        f"{_RAW}/multi30k/dataset/master/data/task1/raw",
+        tuple(
+            File(remote, f"multi30k.{remote}", f"sha256:{digest}")
+            for remote, digest in map(str.split, _MULTI30K.splitlines())
+        ),
+    ),
+}
+
+
+def download(name, folder=None, mirror=None, say=print):
+    """공개된 말뭉치를 받습니다. 이미 온전히 있으면 받지 않습니다.
+
+    받기 전에 허가서와 출처를 알립니다. 끊기거나 엉뚱한 것이 오면 몇 번 다시 해 봅니다.
+    끝내 지문이 맞지 않은 것은 남기지 않습니다. 망가진 옛 파일은 지우고 다시 받습니다.
+
+    `python_docs`는 저장소의 보관 파일을 받아 `corpora.load_python_docs`로 짝을 골라
+    TSV로 적습니다. 보관 파일의 지문은 아무도 약속하지 않으므로, 그 안에 적힌 커밋을
+    확인하고 고른 짝을 이 책이 잰 짝과 견줍니다. 다르면 알리기만 합니다.
+
+    Args:
+        name: `DATASETS`에 있는 이름.
+        folder: 둘 폴더. 없으면 만듭니다. None이면 환경 변수 `TRANSFORMER_NOTES_DATA`의
+            폴더, 그것도 없으면 사용자의 캐시 폴더입니다.
+        mirror: 다른 곳에서 받으려면 `Dataset.base` 대신 쓸 주소, `http`나 `https`.
+            지문은 그대로 확인합니다.
+        say: 알릴 것을 한 줄씩 받는 함수.
+
+    Returns:
+        받은 파일의 `pathlib.Path`. 파일이 여럿이면 그것들이 든 폴더입니다.
+
+    Raises:
+        ValueError: 모르는 이름, `http`나 `https`가 아닌 `mirror`.
+        DownloadError: 받지 못했습니다.
+        OSError: 쓰지 못하는 폴더, 가득 찬 디스크.
+    """
+    if name not in DATASETS:
+        raise ValueError(
+            f"name에는 {', '.join(DATASETS)} 가운데 하나가 필요합니다. "
+            f"받은 것: {name!r}."
+        )
+    dataset = DATASETS[name]
+    base = dataset.base if mirror is None else mirror.rstrip("/")
+    if urlsplit(base).scheme not in ("http", "https") or not urlsplit(base).netloc:
+        raise ValueError(
+            "mirror에는 http나 https로 시작하는 주소가 필요합니다. "
+            f"받은 것: {mirror!r}."
+        )
+    folder = _folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    say(f"{name}: {dataset.what}")
+    say(f"허가서: {dataset.licence}")
+    say(f"출처: {dataset.home}")
+    for file in dataset.files:
+        if not _kept(file, folder / file.name, say):
+            _fetch(file, f"{base}/{file.remote}", folder, say)
+    return folder / file.name if len(dataset.files) == 1 else folder
+
+
+def _folder(given):
+    import pooch
+
+    chosen = given or os.environ.get(ENVIRONMENT) or pooch.os_cache("transformer-notes")
+    return Path(chosen).expanduser()
+
+
+def _kept(file, path, say):
+    """온전한 것이 이미 있는지. 망가진 것은 지웁니다."""
+    if not path.exists():
+        return False
+    kind, _, expected = file.proof.partition(":")
+    try:
+        if kind == "commit":
+            from transformer_notes.corpora import load_python_docs
+
+            pairs = load_python_docs(path)
+        elif _fingerprint(kind, path.read_bytes()) != expected:
+            raise ValueError
+    except ValueError:
+        say(f"망가져 있습니다: {path}")
+        path.unlink()
+        return False
+    say(f"이미 온전히 있습니다: {path}")
+    if kind == "commit":
+        _compare(pairs, say)
+    return True
+
+
+def _fetch(file, url, folder, say):
+    import pooch
+    import requests
+
+    tries = 0
+
+    def receive(url, output, _):
+        nonlocal tries
+        tries += 1
+        say(f"받습니다: {url}" + (f" ({tries}번째)" if tries > 1 else ""))
+        responses = []
+        get = pooch.HTTPDownloader(
+            progressbar=sys.stderr.isatty(),
+            timeout=TIMEOUT,
+            hooks={"response": lambda response, **_: responses.append(response)},
+        )
+        try:
+            get(url, output, None)
+        finally:  # pooch는 실패한 응답을 닫지 않습니다
+            for response in responses:
+                response.close()
+        _check(file, Path(output), say)
+
+    fetcher = pooch.create(
+        folder,
+        base_url="",
+        registry={file.name: None},  # 지문은 receive가 확인합니다
+        urls={file.name: url},
+        retry_if_failed=RETRIES,
+    )
+    try:
+        with _quiet(pooch.get_logger()):
+            fetcher.fetch(file.name, downloader=receive)
+    except requests.RequestException as error:
+        raise DownloadError(f"{_reason(error)}: {url}.") from error
+    except ValueError as error:
+        raise DownloadError(f"{error} 받은 곳: {url}.") from None
+    except PermissionError:  # pooch는 까닭을 영어로만 적습니다
+        code = errno.EACCES
+        raise PermissionError(code, os.strerror(code), str(folder)) from None
+    say(f"두었습니다: {folder / file.name}")
+
+
+@contextlib.contextmanager
+def _quiet(logger):
+    """알리는 것은 `say`가 합니다."""
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _reason(error):
+    import requests
+    import urllib3
+
+    if isinstance(error, requests.HTTPError):
+        return f"서버가 {error.response.status_code}로 답했습니다"
+    # 내용을 받다가 기다린 것은 ConnectionError 안에 들어 있습니다.
+    stalled = requests.Timeout, urllib3.exceptions.ReadTimeoutError
+    if any(isinstance(cause, stalled) for cause in (error, *error.args)):
+        return f"{TIMEOUT}초 동안 아무것도 오지 않았습니다"
+    if isinstance(error, requests.exceptions.ChunkedEncodingError):
+        return "받다가 끊겼습니다"
+    if isinstance(error, requests.ConnectionError):
+        return "서버에 닿지 못했습니다. 네트워크를 살펴보세요"
+    return f"받지 못했습니다({type(error).__name__})"
+
+
+def _check(file, path, say):
+    """방금 받은 것이 그 파일이 아니면 `ValueError`. 보관 파일은 짝의 TSV로 바꿉니다."""
+    kind, _, expected = file.proof.partition(":")
+    content = path.read_bytes()
+    if kind == "commit":
+        content = _unzipped(content)
+    given = _fingerprint(kind, content)
+    if given != expected:
+        raise ValueError(
+            f"{file.name}에는 {kind} {expected:.12}…인 파일이 필요합니다. 받은 것: "
+            f"{given:.12}…."
+        )
+    if kind == "commit":
+        pairs = _archived_pairs(content)
+        rows = [("document", "en", "ko"), *map(_row, pairs)]
+        text = "".join("\t".join(row) + "\n" for row in rows)
+        path.write_bytes(gzip.compress(text.encode(), mtime=0))
+        _compare(pairs, say)
+
+
+def _fingerprint(kind, content):
+    if kind == "sha256":
+        return hashlib.sha256(content).hexdigest()
+    if kind == "blob":  # git은 종류와 크기를 앞에 붙여 번호를 매깁니다
+        return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    with _opened(content) as archive:  # git은 보관 파일의 머리에 커밋을 적습니다
+        return archive.pax_headers.get("comment", "적히지 않음")
+
+
+# --- 파이썬 문서의 보관 파일 ---------------------------------------------------------
+
+
+def _unzipped(content):
+    try:
+        return gzip.decompress(content)
+    except (EOFError, OSError, zlib.error):
+        raise ValueError("받은 보관 파일이 온전한 gzip이 아닙니다.") from None
+
+
+@contextlib.contextmanager
+def _opened(content):
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            yield archive
+    except tarfile.TarError:
+        raise ValueError("받은 보관 파일이 온전한 tar가 아닙니다.") from None
+
+
+def _archived_pairs(content):
+    """보관 파일의 .po만 잠깐 풀어 짝을 고릅니다."""
+    from transformer_notes.corpora import load_python_docs
+
+    with tempfile.TemporaryDirectory() as folder:
+        with _opened(content) as archive:
+            members = [m for m in archive if m.isfile() and m.name.endswith(".po")]
+            for member in members:
+                member.name = member.name.partition("/")[2]  # 맨 위 폴더를 뗍니다
+            archive.extractall(folder, members, filter="data")
+        return load_python_docs(folder)
+
+
+def _row(pair):
+    return pair.document, pair.source, pair.target
+
+
+def _compare(pairs, say):
+    digest = hashlib.sha256()
+    for pair in pairs:
+        digest.update(("\t".join(_row(pair)) + "\n").encode())
+    if digest.hexdigest() != PAIRS_DIGEST:
+        say(
+            f"경고: 이 책이 잰 짝과 다릅니다. 받은 것은 {len(pairs):,}쌍, 책의 것은 "
+            f"{PAIRS:,}쌍입니다."
+        )
