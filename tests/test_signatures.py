@@ -32,6 +32,17 @@ FUNCTIONS = {
         "model, tokenizer, texts, max_extra=50, beam_size=None, temperature=None, "
         "seed=None"
     ),
+    "classification.classify": "model, tokenizer, texts, batch=64",
+    "classification.label_pairs": "tokenizer, texts, labels",
+    "models.load": "name_or_path",
+    "models.available": "",
+    "models.Pretrained.translate": (
+        "texts, beam_size=None, temperature=None, seed=None"
+    ),
+    "models.Pretrained.classify": "texts",
+    "models.files.write": "path, model, tokenizer, task, card",
+    "models.files.read": "path",
+    "models.files.quantise": "weight",
     "transformer.TransformerConfig.paper_base": "vocab_size=37000",
     "transformer.TransformerConfig.paper_big": "vocab_size=37000",
     "transformer.TransformerConfig.table3": "vocab_size=37000",
@@ -79,6 +90,10 @@ LAYERS = {
     ),
     "linear_softmax.LinearSoftmax": ("vocab_size, embedding=None", "x"),
     "transformer.Transformer": ("config", "inputs, training=None"),
+    "classification.Classifier": (
+        "config, num_labels",
+        "inputs, training=None, return_weights=False",
+    ),
 }
 CONFIG_FIELDS = {
     "vocab_size": dataclasses.MISSING,

@@ -1,4 +1,4 @@
-"""명령줄 `transformer-notes`: 학습하고, 옮기고, 채점하고, 말뭉치를 받습니다.
+"""명령줄 `transformer-notes`: 학습하고, 옮기고, 분류하고, 채점하고, 말뭉치를 받습니다.
 
 명령마다 모듈이 하나 있습니다. 새 명령은 모듈을 쓰고 아래에 한 줄을 더하면 됩니다.
 
@@ -11,7 +11,7 @@ from importlib import metadata
 
 import click
 
-from transformer_notes.cli import data, evaluate, train, translate
+from transformer_notes.cli import classify, data, evaluate, train, translate
 from transformer_notes.cli.korean import Group
 
 
@@ -38,6 +38,7 @@ def main():
     """작은 트랜스포머를 학습하고 써 봅니다.
 
     예:
+      transformer-notes translate --model dates "2026년 11월 21일 토요일"
       transformer-notes train runs/dates
       transformer-notes translate runs/dates "2026년 11월 21일 토요일"
       transformer-notes evaluate runs/dates
@@ -49,5 +50,6 @@ def main():
 
 main.add_command(train.train)
 main.add_command(translate.translate)
+main.add_command(classify.classify)
 main.add_command(evaluate.evaluate)
 main.add_command(data.data)

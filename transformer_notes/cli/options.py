@@ -45,6 +45,7 @@ SCHEDULE = Value(
     ("cosine", "paper", "constant").__contains__,
     "cosine, paper, constant 가운데 하나가",
 )
+MODEL = Value("NAME", str, bool, "모델의 이름이나 파일이")
 FILE = Value("FILE", Path, lambda path: path.name, "파일의 경로가")
 PICTURE = Value(
     "PICTURE",

@@ -1,0 +1,162 @@
+"""명령줄이 지키는 약속: 함께 온 모델로 옮기고 분류합니다."""
+
+import re
+
+import keras
+import pytest
+from command_line import SMALL, refuse, run, write_pairs
+
+from transformer_notes import models, training
+from transformer_notes.classification import Classifier, label_pairs
+from transformer_notes.cli import run_folder
+from transformer_notes.models import files
+from transformer_notes.tokenization import Tokenizer
+from transformer_notes.transformer import TransformerConfig
+
+TEXTS = ["참 좋은 영화", "다시는 보지 않을 영화", "영화"]
+SIZES = {"d_model": 8, "num_heads": 2, "num_layers": 1, "d_ff": 12, "dropout": 0.0}
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """세 글만 배운 작은 모델. 20토큰까지 받고, 학습에는 14토큰까지 있었다고 합니다."""
+    tokenizer = Tokenizer.train(TEXTS, 40)
+    config = TransformerConfig(tokenizer.vocab_size, max_length=20, **SIZES)
+    keras.utils.set_random_seed(0)
+    model, folder = Classifier(config, 2), tmp_path_factory.mktemp("models")
+    data = training.Batches(label_pairs(tokenizer, TEXTS, [1, 0, 1]), 100)
+    adam = keras.optimizers.Adam(0.01)
+    training.train(model, data, 40, folder, optimizer=adam, progress=False)
+    path = folder / "tiny.safetensors"
+    card = {"labels": ["부정", "긍정"], "longest_source": 14}
+    files.write(path, model, tokenizer, "classify", card)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "words"
+    pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.tsv")
+    run("train", folder, "--data", pairs, *SMALL, "--epochs", 1)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(finished, tmp_path_factory):
+    """학습 폴더의 모델을 파일 하나로."""
+    tokenizer, model = run_folder.open_model(finished, run_folder.read(finished))
+    path = tmp_path_factory.mktemp("models") / "words.safetensors"
+    files.write(path, model, tokenizer, "translate", {"longest_source": 9})
+    return path
+
+
+# --- translate --model ---------------------------------------------------------------
+
+
+def test_dates_are_read_without_training():
+    asked = "2026년 11월 21일 토요일", "26. 11. 21(토)"
+    for arguments, stdin in (asked, None), ((), "\n".join(asked) + "\n"):
+        result = run("translate", "--model", "dates", *arguments, stdin=stdin)
+        assert result.stderr == ""
+        lines = result.stdout.splitlines()
+        assert [line.split("\t")[0] for line in lines] == ["2026-11-21"] * 2
+        assert all(float(line.split("\t")[1]) >= 0.9 for line in lines)
+
+
+def test_dates_asks_back_about_a_day_that_is_not():
+    result = run("translate", "--model", "dates", "2050년 1월 1일")
+    assert re.fullmatch(r"\t[01]\.\d\d\n", result.stdout)
+    assert "되묻습니다: 1번째 글의 답" in result.stderr
+
+
+def test_an_option_may_stand_anywhere():
+    before = run("translate", "--model", "dates", "26.11.21").stdout
+    assert run("translate", "26.11.21", "--model", "dates").stdout == before
+    assert run("translate", "--model=dates", "--", "26.11.21").stdout == before
+
+
+def test_a_model_file_answers_nearly_as_its_folder(finished, exported):
+    texts = ["하나 둘 셋", "넷"]
+    folder = run("translate", finished, *texts).stdout.splitlines()
+    file = run("translate", "--model", exported, *texts).stdout.splitlines()
+    for one, other in zip(folder, file, strict=True):
+        p, q = (float(line.split("\t")[1]) for line in (one, other))
+        assert p == pytest.approx(q, abs=0.05)
+
+
+def test_attention_is_drawn_from_a_model_that_came_along(tmp_path):
+    picture = tmp_path / "map.svg"
+    run("translate", "--model", "dates", "26.11.21", "--attention", picture)
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_a_folder_and_a_model_exclude_each_other(finished, exported):
+    both = refuse("translate", finished, "하나", "--model", exported)
+    assert "RUN_FOLDER와 --model은 함께" in both and str(finished) in both
+    with_folder = "translate", "--model", exported, "하나"
+    assert "--average와 --best" in refuse(*with_folder, "--best")
+    assert "--average와 --best" in refuse(*with_folder, "--average", 2)
+
+
+def test_without_a_folder_or_a_model_the_command_says_what_is_missing():
+    assert "RUN_FOLDER이(가) 빠졌습니다" in refuse("translate")
+
+
+@pytest.mark.parametrize("command", ["translate", "classify"])
+def test_an_unknown_model_lists_those_that_came_along(command, tmp_path):
+    line = refuse(command, "--model", "datse", "하나")
+    assert "dates" in line and "받은 것: 'datse'" in line
+    broken = tmp_path / "broken.safetensors"
+    broken.write_bytes(b"safetensors")
+    assert "온전한 모델 파일" in refuse(command, "--model", broken, "하나")
+    assert "--model에는" in refuse(command, "--model", "", "하나")
+
+
+def test_a_command_names_the_other_when_the_model_is_of_the_other_kind(reader):
+    line = refuse("translate", "--model", reader, "영화")
+    assert "글을 분류하는 모델" in line and "classify" in line
+    line = refuse("classify", "--model", "dates", "영화")
+    assert "글로 답하는 모델" in line and "translate" in line
+
+
+# --- classify ------------------------------------------------------------------------
+
+
+def test_every_text_gets_its_most_probable_label(reader):
+    chances = models.load(reader).classify(TEXTS)
+    expected = [
+        f"{label}\t{max(row):.2f}\n"
+        for label, row in zip(("긍정", "부정", "긍정"), chances)
+    ]
+    result = run("classify", "--model", reader, *TEXTS)
+    assert (result.stdout, result.stderr) == ("".join(expected), "")
+    one_by_one = [run("classify", "--model", reader, text).stdout for text in TEXTS]
+    assert one_by_one == expected
+
+
+def test_standard_input_is_answered_line_by_line(reader):
+    expected = run("classify", "--model", reader, *TEXTS).stdout.splitlines()
+    lines = f"\ufeff{TEXTS[0]}\r\n\n {TEXTS[1]} \n{TEXTS[2]}"
+    result = run("classify", "--model", reader, stdin=lines)
+    assert result.stdout.splitlines() == [expected[0], "", *expected[1:]]
+    assert "비어 있습니다" in refuse("classify", "--model", reader, stdin="")
+    only_blank = run("classify", "--model", reader, stdin="\n\n")
+    assert only_blank.stdout == "\n\n"
+
+
+def test_a_batch_of_lines_may_be_larger_than_one_reading(reader):
+    lines = "".join(f"{TEXTS[place % 3]}\n" for place in range(200))
+    found = run("classify", "--model", reader, stdin=lines).stdout.splitlines()
+    assert len(found) == 200 and found[:3] * 66 == found[:198]
+
+
+def test_unknown_characters_and_long_texts_are_named(reader):
+    result = run("classify", "--model", reader, "영화 zz")
+    assert "1번째 글에 학습에서 보지 못한 글자가 있습니다: z" in result.stderr
+    assert result.stdout.count("\n") == 1
+    result = run("classify", "--model", reader, "영화 " * 14)
+    assert "1번째 글(15토큰)이 학습한 어떤 입력(14토큰)보다 깁니다" in result.stderr
+    line = refuse("classify", "--model", reader, "영화 " * 20)
+    assert "너무 깁니다" in line and "20토큰까지 받습니다. 받은 것: 21토큰" in line
+    assert "UTF-8이 아닙니다" in refuse("classify", "--model", reader, stdin=b"\xff\n")
+    assert "TEXT에는 글이" in refuse("classify", "--model", reader, " ")

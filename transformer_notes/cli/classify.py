@@ -1,0 +1,51 @@
+"""명령 `classify`: 글마다 레이블을 답니다."""
+
+import click
+
+from transformer_notes.cli import texts, trained
+from transformer_notes.cli.korean import BadInput, Command
+from transformer_notes.cli.options import MODEL
+
+
+@click.command(cls=Command)
+@click.argument("given", metavar="[TEXT]...", nargs=-1)
+@click.option(
+    "--model",
+    "name",
+    type=MODEL,
+    default="reviews",
+    help="모델의 이름이나 파일. [기본값: reviews]",
+)
+def classify(given, name):
+    """글을 읽고 한 줄에 하나씩, 레이블<탭>확률로 적습니다.
+
+    레이블은 확률이 가장 높은 것입니다.
+
+    TEXT가 없으면 표준 입력을 한 줄씩 읽습니다. 빈 줄에는 빈 줄로
+    답하므로 입력과 출력의 줄이 맞습니다.
+
+    예:
+      transformer-notes classify "두 번 봐도 좋은 영화"
+      transformer-notes classify < reviews.txt > labels.txt
+    """
+    given = texts.stripped(given)
+    opened = trained.open_model(name)
+    if opened.task != "classify":
+        raise BadInput(
+            f"--model에는 글을 분류하는 모델이 필요합니다. 받은 것: {name}, 글로 "
+            "답하는 모델. translate로 써 보세요."
+        )
+
+    from transformer_notes import classification
+
+    for group in texts.groups(opened, given):
+        real = [text for _, text in group if text]
+        found = classification.classify(opened.model, opened.tokenizer, real)
+        in_order = iter(found)
+        for _, text in group:
+            if not text:
+                click.echo("")
+                continue
+            chances = next(in_order)
+            best = chances.argmax()
+            click.echo(f"{opened.labels[best]}\t{chances[best]:.2f}")

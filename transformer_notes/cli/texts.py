@@ -1,0 +1,84 @@
+"""글을 받는 길: 인자, 표준 입력, 터미널. `translate`와 `classify`가 함께 씁니다."""
+
+import contextlib
+import sys
+
+import click
+
+from transformer_notes.cli import answers, pairs
+from transformer_notes.cli.korean import BadInput, say, warn
+
+
+def stripped(texts):
+    """인자로 받은 글. 빈 글은 거절합니다."""
+    if any(not text.strip() for text in texts):
+        raise BadInput("TEXT에는 글이 필요합니다. 받은 것: 빈 글.")
+    return [text.strip() for text in texts]
+
+
+def groups(trained, texts):
+    """`(번호, 글)`을 한 번에 읽을 만큼씩 묶습니다. 빈 줄은 빈 글입니다.
+
+    texts가 비었으면 표준 입력을 읽습니다. 터미널에서는 한 줄씩 답합니다.
+    """
+    number = 0
+    numbered = enumerate(texts or _standard_input(), start=1)
+    for group in pairs.groups(numbered, 1 if sys.stdin.isatty() else answers.BATCH):
+        number, _ = group[-1]
+        yield [(n, _checked(trained, n, text)) for n, text in group]
+    if not number:
+        raise BadInput("표준 입력이 비어 있습니다. 한 줄에 글 하나씩 주세요.")
+
+
+def _standard_input():
+    if sys.stdin.isatty():
+        yield from _typed()
+        return
+    stream = click.get_binary_stream("stdin")
+    for number, raw in enumerate(iter(stream.readline, b""), start=1):
+        yield pairs.decode_line(raw, number, "표준 입력").lstrip("\ufeff").strip()
+
+
+def _typed():
+    """터미널에서 한 줄씩 받습니다. 화살표로 줄을 고치고 지난 줄을 부릅니다."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  input이 줄을 고칠 수 있게 됩니다
+
+    say("글을 적고 Enter를 누르세요. 끝내려면 Ctrl-D.")
+    # 답을 파일로 보낼 때에는 프롬프트가 그 파일에 섞이지 않게 합니다.
+    prompt = "> " if sys.stdout.isatty() else ""
+    while True:
+        try:
+            yield input(prompt).strip()
+        except EOFError:
+            say("")
+            return
+        except UnicodeDecodeError:
+            warn("UTF-8이 아닌 줄을 건너뜁니다.")
+
+
+def _checked(trained, number, text):
+    """읽을 글. 너무 긴 글은 거절하고, 답을 믿기 어려운 글은 경고합니다."""
+    try:
+        text = pairs.readable(trained.tokenizer, text)
+        length = len(trained.tokenizer.encode(text, eos=True))
+    except ValueError:
+        raise BadInput(f"{number}번째 글은 UTF-8이 아닙니다.") from None
+    if length > trained.max_length:
+        raise BadInput(
+            f"{number}번째 글이 너무 깁니다. 이 모델은 {trained.max_length}토큰까지 "
+            f"받습니다. 받은 것: {length}토큰. 나누어 주세요."
+        )
+    unknown = trained.tokenizer.unknown_characters(text)
+    if unknown:
+        warn(
+            f"{number}번째 글에 학습에서 보지 못한 글자가 있습니다: "
+            f"{pairs.shortened(' '.join(unknown))}. <unk>로 읽으므로 답을 믿기 "
+            "어렵습니다."
+        )
+    elif trained.longest_source is not None and length > trained.longest_source:
+        warn(
+            f"{number}번째 글({length}토큰)이 학습한 어떤 입력"
+            f"({trained.longest_source}토큰)보다 깁니다. 답을 믿기 어렵습니다."
+        )
+    return text

@@ -1,0 +1,76 @@
+"""학습한 것을 엽니다: 학습 폴더, 또는 함께 온 모델."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from transformer_notes.cli import run_folder
+from transformer_notes.cli.korean import BadInput, start_tensorflow
+
+
+class Trained(NamedTuple):
+    """명령이 쓰는 모델과, 받을 글의 한도."""
+
+    tokenizer: object
+    model: object
+    #: `models.files.TASKS` 가운데 하나. 폴더는 "dates"나 "translate"입니다.
+    task: str
+    #: 받을 가장 긴 글, 토큰.
+    max_length: int
+    #: 학습한 가장 긴 글, 토큰. 모르면 None입니다.
+    longest_source: int | None
+    #: 레이블의 이름. 글을 분류하는 모델에만 있습니다.
+    labels: list | None
+
+
+def split(words, name):
+    """적힌 인자를 `(RUN_FOLDER, TEXT의 목록)`으로 나눕니다.
+
+    --model을 주었으면 모두 TEXT이고 폴더는 None입니다.
+    """
+    if name is None:
+        if not words:
+            raise click.UsageError(
+                "RUN_FOLDER이(가) 빠졌습니다. 학습 폴더를 적거나 --model을 주세요."
+            )
+        return Path(words[0]), words[1:]
+    if words and (Path(words[0]) / "run.json").exists():
+        raise BadInput(
+            f"RUN_FOLDER와 --model은 함께 쓰지 않습니다. 받은 것: {words[0]}와 {name}."
+        )
+    return None, words
+
+
+def open_folder(folder, average=1, best=False):
+    """학습 폴더의 모델."""
+    record = run_folder.read(folder)
+    return Trained(
+        *run_folder.open_model(folder, record, average, best),
+        task="dates" if record["data"] is None else "translate",
+        max_length=record["settings"]["max_length"],
+        longest_source=record["longest_source"],
+        labels=None,
+    )
+
+
+def open_model(name, average=1, best=False):
+    """함께 온 모델이나 모델 파일."""
+    if average > 1 or best:
+        raise BadInput("--average와 --best는 학습 폴더의 것입니다. 빼 주세요.")
+    start_tensorflow()
+    from transformer_notes import models
+
+    try:
+        found = models.load(name)
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    room = 0 if found.task == "classify" else run_folder.MAX_EXTRA
+    return Trained(
+        found.tokenizer,
+        found.model,
+        found.task,
+        max_length=found.model.config.max_length - room,
+        longest_source=found.card.get("longest_source"),
+        labels=found.card.get("labels"),
+    )

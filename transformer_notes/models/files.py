@@ -1,0 +1,292 @@
+"""모델 하나를 파일 하나에: 설정, 어휘 집합, 8비트 가중치, 만든 내력.
+
+파일은 safetensors입니다. 수와 글만 담고 코드는 담지 않으므로, 읽는 것만으로 무엇이
+실행되는 일은 없습니다. 머리말에는 나머지 모두의 SHA-256이 적혀 있어서, 비트 하나만
+뒤집혀도 읽지 않습니다.
+"""
+
+import dataclasses
+import hashlib
+import json
+import re
+import tempfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from transformer_notes import checks
+from transformer_notes.classification import Classifier
+from transformer_notes.files import replacing
+from transformer_notes.tokenization import Tokenizer
+from transformer_notes.transformer import Transformer, TransformerConfig
+
+#: 파일의 형식. 읽는 방법이 달라지면 올립니다.
+FORMAT = 1
+#: 모델이 하는 일. "classify"만 `Classifier`이고 나머지는 `Transformer`입니다.
+TASKS = ("translate", "classify", "chat", "dates")
+#: 파일의 가장 큰 크기, 바이트.
+LARGEST = 4 * 2**20
+LARGEST_TOKENIZER = 2**24  # 토크나이저의 압축을 풀었을 때의 가장 큰 크기
+
+_TOKENIZER = "tokenizer"
+_UNSEALED = b"0" * 64  # 해시를 구할 때 해시의 자리에 적는 것
+#: 머리말의 맨 앞. 앞의 여덟 바이트는 safetensors가 적는 머리말의 길이입니다.
+_BEGINNING = re.compile(
+    rb'.{8}\{"__metadata__":\{"transformer_notes":"'
+    rb'\{\\"format\\": ([0-9]{1,9}), \\"sha256\\": \\"([0-9a-f]{64})\\"',
+    re.DOTALL,
+)
+
+
+def quantise(weight):
+    r"""행렬을 8비트 정수와 행마다의 배율로 바꿉니다.
+
+    .. math:: q_{ij} = \mathrm{round}\!\left(\frac{w_{ij}}{s_i}\right), \qquad
+              s_i = \frac{\max_j |w_{ij}|}{127}
+
+    되돌린 값 :math:`s_i q_{ij}`\ 는 원래의 값과 많아야 :math:`s_i / 2`\ 만큼 다릅니다.
+
+    Args:
+        weight: 실수, (..., columns).
+
+    Returns:
+        `(q, s)`. int8 (..., columns)와 float32 (..., 1)입니다.
+
+    Raises:
+        ValueError: NaN이나 무한대가 든 가중치.
+
+    Examples:
+        >>> q, s = quantise(np.array([[0.5, -1.27, 0.004], [0.0, 0.0, 0.0]]))
+        >>> print(q)
+        [[  50 -127    0]
+         [   0    0    0]]
+        >>> print((q * s).round(3))
+        [[ 0.5  -1.27  0.  ]
+         [ 0.    0.    0.  ]]
+    """
+    weight = np.asarray(weight, np.float32)
+    if not np.isfinite(weight).all():
+        raise ValueError(
+            "weight에는 유한한 수가 필요합니다. 받은 것: NaN이나 무한대가 든 가중치. "
+            "학습이 터지지 않았는지 살펴보세요."
+        )
+    scale = np.abs(weight).max(axis=-1, keepdims=True) / np.float32(127)
+    return np.rint(weight / np.where(scale, scale, 1)).astype(np.int8), scale
+
+
+def write(path, model, tokenizer, task, card):
+    """모델을 파일 하나에 씁니다. 쓰다가 멈추어도 반쯤 쓴 파일은 남지 않습니다.
+
+    행렬은 `quantise`로 줄이고, 편향이나 정규화의 벡터는 float32로 둡니다. 같은 것을
+    두 번 쓰면 같은 바이트가 됩니다.
+
+    Args:
+        path: 쓸 파일. 확장자는 `.safetensors`입니다.
+        model: 어휘 집합이 하나인 `Transformer`, task가 "classify"이면 `Classifier`.
+        tokenizer: 모델과 같은 어휘 집합의 `Tokenizer`.
+        task: 모델이 하는 일, `TASKS` 가운데 하나.
+        card: 모델의 내력. JSON으로 적을 수 있는 사전. task가 "classify"이면 레이블의
+            이름을 늘어놓은 `"labels"`가 있어야 합니다.
+
+    Raises:
+        TypeError: task와 맞지 않는 모델, `Tokenizer`가 아닌 토크나이저, JSON으로 적을
+            수 없는 card.
+        ValueError: 모르는 task, 어휘 집합의 크기가 다른 토크나이저, 레이블의 수가 다른
+            card, 유한하지 않은 가중치, 4 MiB가 넘는 파일.
+        OSError: 쓸 수 없는 자리.
+    """
+    _check(model, tokenizer, task, card)
+    model.build()
+    tensors = {_TOKENIZER: _packed(tokenizer)}
+    for key, weight in _keyed(model):
+        if weight.ndim < 2:
+            tensors[key] = np.asarray(weight, np.float32)
+        else:
+            tensors[key], tensors[_scale(key)] = quantise(weight)
+    note = {
+        "format": FORMAT,
+        "sha256": _UNSEALED.decode(),
+        "task": task,
+        "config": dataclasses.asdict(model.config),
+        "card": card,
+    }
+    try:
+        note = json.dumps(note, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            "card에는 JSON으로 적을 수 있는 사전이 필요합니다. 받은 것: "
+            f"{type(error).__name__} ({error})."
+        ) from None
+    content = safetensors.numpy.save(tensors, {"transformer_notes": note})
+    content = _with_digest(content, hashlib.sha256(content).hexdigest().encode())
+    if len(content) > LARGEST:
+        raise ValueError(
+            f"model에는 파일이 {LARGEST:,}바이트를 넘지 않는 모델이 필요합니다. 받은 "
+            f"것: {len(content):,}바이트. 어휘 집합이나 d_model을 줄여 주세요."
+        )
+    with replacing(path) as partial:
+        partial.write_bytes(content)
+
+
+def read(path):
+    """`write`로 쓴 파일을 읽습니다.
+
+    Args:
+        path: 파일의 경로.
+
+    Returns:
+        `(model, tokenizer, task, card)`.
+
+    Raises:
+        OSError: 읽을 수 없는 파일.
+        ValueError: 망가졌거나, 다른 판이 썼거나, `write`가 쓰지 않은 파일.
+    """
+    path = Path(path)
+    size = path.stat().st_size
+    if size > LARGEST:
+        raise _refusal(path, f"{size:,}바이트. 모델 파일은 {LARGEST:,}바이트까지입니다")
+    content = path.read_bytes()
+    beginning = _BEGINNING.match(content)
+    if beginning is None:
+        raise _refusal(path, f"{size:,}바이트의 다른 파일")
+    number, digest = beginning.groups()
+    if int(number) != FORMAT:
+        raise _refusal(path, f"형식 {int(number)}. 이 판은 형식 {FORMAT}을 읽습니다")
+    unsealed = _with_digest(content, _UNSEALED)
+    if hashlib.sha256(unsealed).hexdigest().encode() != digest:
+        raise _refusal(path, "적힌 해시와 내용이 다른 파일")
+    try:
+        return _rebuilt(content)
+    except KeyError as error:
+        raise _refusal(path, f"{error}이(가) 없는 파일") from None
+    except (
+        safetensors.SafetensorError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise _refusal(path, str(error)) from None
+
+
+def _check(model, tokenizer, task, card):
+    checks.choice("task", task, TASKS)
+    kind = Classifier if task == "classify" else Transformer
+    name = kind.__name__
+    checks.instance("model", model, kind, f"task={task!r}이면 {name}가", "")
+    checks.instance("tokenizer", tokenizer, Tokenizer, "Tokenizer가", "")
+    checks.instance("card", card, dict, "사전이", "")
+    config = model.config
+    sizes = {config.vocab_size, config.source_vocab_size or config.vocab_size}
+    if sizes != {tokenizer.vocab_size}:
+        raise ValueError(
+            "model과 tokenizer에는 같은 어휘 집합 하나가 필요합니다. 받은 것: 모델의 "
+            f"{sorted(sizes)}, 토크나이저의 {tokenizer.vocab_size}."
+        )
+    if task == "classify" and len(_labels(card)) != model.num_labels:
+        raise ValueError(
+            f'card["labels"]에는 레이블의 이름 {model.num_labels}개가 필요합니다. 받은 '
+            f"것: {len(_labels(card))}개."
+        )
+
+
+def _labels(card):
+    labels = card.get("labels")
+    if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
+        raise ValueError(
+            'card["labels"]에는 레이블의 이름을 늘어놓은 목록이 필요합니다. 받은 것: '
+            f"{labels!r}."
+        )
+    return labels
+
+
+def _keyed(model):
+    """가중치마다의 이름과 값. 순서도 이름에 적어, 순서가 바뀐 코드는 읽지 못합니다."""
+    for place, weight in enumerate(model.weights):
+        yield f"{place:03}.{weight.name}", weight.numpy()
+
+
+def _scale(key):
+    return f"{key}.scale"
+
+
+def _rebuilt(content):
+    """해시가 맞는 내용에서 모델과 토크나이저를 되살립니다."""
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    note = json.loads(header["__metadata__"]["transformer_notes"])
+    tensors = safetensors.numpy.load(content)
+    tokenizer = _unpacked(tensors.pop(_TOKENIZER))
+    config = TransformerConfig(**note["config"])
+    _require_room(config, len(tensors))
+    task, card = note["task"], note["card"]
+    if task == "classify":
+        model = Classifier(config, len(_labels(card)))
+    else:
+        model = Transformer(config)
+    _check(model, tokenizer, task, card)
+    model.build()
+    values = [_restored(tensors, key, weight.shape) for key, weight in _keyed(model)]
+    if tensors:
+        raise ValueError(f"모델에 없는 텐서 {min(tensors)}")
+    model.set_weights(values)
+    return model, tokenizer, task, card
+
+
+def _require_room(config, count):
+    """만들기 전에, 이 파일에 다 들어갔을 크기인지 봅니다."""
+    heads = config.num_heads * max(config.key_dim or 0, config.value_dim or 0)
+    length = config.max_length if config.positions == "learned" else 0
+    widest = max(config.vocab_size, config.d_model, config.d_ff, heads, length)
+    largest = config.d_model * widest
+    if largest > LARGEST or config.num_layers > count:
+        raise ValueError("파일의 텐서보다 큰 모델의 설정")
+
+
+def _restored(tensors, key, shape):
+    value = tensors.pop(key)
+    if value.dtype == np.int8:
+        scale = tensors.pop(_scale(key))
+        if scale.shape != (*value.shape[:-1], 1):
+            raise ValueError(f"{key}의 배율의 모양 {scale.shape}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = value * scale
+    if value.dtype != np.float32 or value.shape != shape:
+        raise ValueError(f"{key}의 {value.dtype} {value.shape}, 모델에서는 {shape}")
+    if not np.isfinite(value).all():
+        raise ValueError(f"{key}의 유한하지 않은 값")
+    return value
+
+
+def _packed(tokenizer):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tokenizer.json"
+        tokenizer.save(path)
+        return np.frombuffer(zlib.compress(path.read_bytes(), 9), np.uint8)
+
+
+def _unpacked(packed):
+    inflate = zlib.decompressobj()
+    try:
+        text = inflate.decompress(packed.tobytes(), LARGEST_TOKENIZER)
+        if not inflate.eof:
+            raise ValueError("너무 크거나 잘린 글")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "tokenizer.json"
+            path.write_bytes(text)
+            return Tokenizer.load(path)
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"망가진 토크나이저: {error}") from None
+
+
+def _with_digest(content, digest):
+    start, end = _BEGINNING.match(content).span(2)
+    return content[:start] + digest + content[end:]
+
+
+def _refusal(path, given):
+    return ValueError(
+        "path에는 models.files.write로 쓴 온전한 모델 파일이 필요합니다. 받은 것: "
+        f"{path} ({given}). 패키지를 다시 설치하거나 파일을 다시 받아 주세요."
+    )
