@@ -1,6 +1,9 @@
 """명령줄이 지키는 약속: 도움말, 잘못 쓴 명령, 잘못된 데이터."""
 
+import csv
 import errno
+import gzip
+import hashlib
 import os
 import re
 import subprocess
@@ -9,10 +12,15 @@ import unicodedata
 
 import pytest
 from command_line import COMMAND, ROOT, SMALL, refuse, run, write_pairs
+from hypothesis import given
+from hypothesis import strategies as st
 
 from transformer_notes import cli
 from transformer_notes.cli import options
 from transformer_notes.cli import pairs as cli_pairs
+from transformer_notes.cli.korean import BadInput
+from transformer_notes.cli.recipes import RECIPES
+from transformer_notes.normalization import NORMALIZATIONS
 from transformer_notes.positional_encoding import SCHEMES
 
 
@@ -30,6 +38,36 @@ def test_the_command_line_knows_every_positional_scheme():
     known = {name for name in SCHEMES if options.POSITIONS.accepts(name)}
     assert known == set(SCHEMES)
     assert all(name in options.SETTINGS["positions"].help for name in SCHEMES)
+
+
+def test_the_command_line_knows_every_normalization():
+    known = {name for name in NORMALIZATIONS if options.NORMALIZATION.accepts(name)}
+    assert known == set(NORMALIZATIONS)
+    assert all(name in options.SETTINGS["normalization"].help for name in known)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_has_a_good_value_for_every_setting(name):
+    settings = RECIPES[name].settings
+    assert list(settings) == list(options.SETTINGS)
+    for setting, value in settings.items():
+        assert value is None or options.SETTINGS[setting].value.holds(value), setting
+    assert (settings["learning_rate"] is None) == (settings["schedule"] == "paper")
+
+
+def test_the_help_shows_every_value_of_every_recipe():
+    lines = run("train", "--help").stdout.splitlines()
+    heading = next(line for line in lines if line.split() == list(RECIPES))
+    table = {line.split()[0]: line for line in lines[lines.index(heading) + 1 :]}
+    for setting in options.SETTINGS:
+        values = [recipe.settings[setting] for recipe in RECIPES.values()]
+        flag = options.flag(setting)
+        if flag in table:
+            shown = ["-" if value is None else str(value) for value in values]
+            assert table[flag].split()[1:] == shown
+        else:
+            (line,) = (x for x in lines if x.split()[:1] == [flag])
+            assert line.endswith(f"[기본값: {values[0]}]") and len(set(values)) == 1
 
 
 # --- 도움말 --------------------------------------------------------------------------
@@ -105,7 +143,15 @@ def test_no_arguments_show_the_help_with_code_2():
         (["train", "x", "--dropout", "nan"], "--dropout에는 0 이상 1 미만"),
         (["train", "x", "--seed", "-1"], "--seed에는 0 이상"),
         (["train", "x", "--positions", "up"], "sinusoidal이나 learned가"),
+        (["train", "x", "--recipe", "soup"], "dates, pairs, translation"),
+        (["train", "x", "--recipe", "translation"], "에는 학습할 파일이 필요합니다"),
+        (["train", "x", "--recipe", "dates", "--data", "y"], "스스로 만듭니다"),
+        (["translate", "x", "a", "--checkpoint", "worst"], "best, newest, average:N"),
+        (["translate", "x", "a", "--checkpoint", "average:0"], "1 이상의 정수"),
+        (["translate", "x", "a", "--checkpoint", "average"], "받은 것: 'average'"),
         (["translate", "x", "a", "--beam", "0"], "--beam에는 1 이상"),
+        (["translate", "x", "a", "--top-p", "0"], "--top-p에는 0보다 크고 1 이하"),
+        (["translate", "x", "a", "--top-k", "3"], "--top-k는 --temperature와 함께"),
         (["translate", "x", "a", "--attention", "a.txt"], r".png, .svg, .pdf로 끝나는"),
         (["translate", "x", "a", "b", "--attention", "a.png"], "받은 것: 2개"),
         (["translate", "x", "--attention", "a.png"], "받은 것: 0개"),
@@ -124,8 +170,8 @@ def test_wrong_use_is_refused_in_korean(arguments, message):
 @pytest.mark.parametrize(
     "content, message",
     [
-        ("하나\t1\n둘 2\n", "2번째 줄에는 '입력<탭>답'이 필요합니다"),
-        ("하나\t1\n둘\t2\t3\n", "2번째 줄.*탭 2개"),
+        ("하나\t1\n둘 2\n", "2번째 줄에는 '입력<탭>답'이 필요합니다.*칸 1개: 둘 2"),
+        ("하나\t1\n둘\t2\t3\n", "2번째 줄.*칸 3개"),
         ("하나\t1\n\n둘\t\n", "3번째 줄"),
         ("\t1\n", "1번째 줄"),
         ("하나\t1\n둘\t2\n".encode("cp949"), "1번째 줄은 UTF-8이 아닙니다.*iconv"),
@@ -141,6 +187,93 @@ def test_a_bad_file_is_refused_and_leaves_nothing(tmp_path, content, message):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert re.search(message, refuse("train", tmp_path / "run", "--data", path))
     assert sorted(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("하나,1\n둘\n", "2번째 줄에는 '입력,답'이 필요합니다. 받은 것: '칸 1개: 둘'"),
+        ("하나,1\n둘,\n", "2번째 줄"),
+        ("하나,1,0\n", "1번째 줄.*칸 3개"),
+        ("Q,A,label\n하나,1\n", "2번째 줄"),
+        ("Q,A,label\n하나,1,7\n", "2번째 줄.*label"),
+        ('하나,1\n"둘\n셋",2\n"넷"4,5\n', "4번째 줄.*따옴표"),
+        ('하나,1\n"둘,2\n셋,3\n', "2번째 줄.*따옴표"),
+        ("하나,1\n".encode() + b"\xff,2\n", "2번째 줄은 UTF-8이 아닙니다"),
+        ("Q,A,label\n", "줄이 하나도 없습니다"),
+    ],
+)
+def test_a_bad_csv_is_refused_with_its_line(tmp_path, content, message):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert re.search(message, refuse("train", tmp_path / "run", "--data", path))
+
+
+PLAIN = [("하나", "1", None), ('"둘", 셋', "2 3", None), ("넷", "4", None)]
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("x.csv", '하나,1\n"""둘"", 셋","2\n3"\n넷,4\n'),
+        ("x.CSV", 'Q,A,label\r\n하나,1,0\r\n"""둘"", 셋",2 3 ,1\r\n\r\n넷,4,2'),
+        ("x.csv", '\ufeff하나,1\n"""둘"", 셋", 2\t3\n,\n\n넷 ,4\n'),
+        ("x", '하나\t1\n"둘", 셋\t2 3\n넷\t4\n'),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_two_columns_are_read_from_tsv_csv_and_gz(tmp_path, name, content, packed):
+    path, content = tmp_path / name, content.encode()
+    if packed:
+        path, content = tmp_path / f"{name}.gz", gzip.compress(content)
+    path.write_bytes(content)
+    rows, digest = cli_pairs.read(path)
+    assert rows == PLAIN
+    assert digest == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "content, rows",
+    [
+        ("id\tdocument\tlabel\n7\t좋다\t1\n8\t\t0\n", [("좋다", "1", None)]),
+        (
+            "movie_id\treview_id\trating\tdocument\n5\t6\t2\t별로\n",
+            [("별로", "0", "5")],
+        ),
+        ("document\ten\tko\nmath\tThe mean.\t평균\n", [("The mean.", "평균", "math")]),
+    ],
+)
+def test_public_corpora_are_read_with_their_films_and_documents(
+    tmp_path, content, rows
+):
+    path = tmp_path / "corpus.txt"
+    path.write_text(content, encoding="utf-8")
+    assert cli_pairs.read(path)[0] == rows
+
+
+@given(st.lists(st.tuples(*[st.text(max_size=9)] * 2), min_size=1, max_size=5))
+def test_every_csv_that_python_writes_is_read_as_it_was_meant(tmp_path_factory, rows):
+    def kept(text):
+        text = unicodedata.normalize("NFC", text.replace("\r\n", "\n")).strip()
+        return re.sub(r"[\t\n]+", " ", text)
+
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    wanted = [(*map(kept, row), None) for row in rows]
+    wanted = [row for row in wanted if any(row)]
+    if wanted and all(source and target for source, target, _ in wanted):
+        assert cli_pairs.read(path)[0] == wanted
+    else:
+        with pytest.raises(BadInput):
+            cli_pairs.read(path)
+
+
+@pytest.mark.parametrize("cut", [5, 30, -1])
+def test_a_damaged_gz_is_refused(tmp_path, cut):
+    path = tmp_path / "x.tsv.gz"
+    path.write_bytes(gzip.compress("하나\t1\n둘\t2\n".encode())[:cut])
+    assert "온전한 gzip" in refuse("train", tmp_path / "run", "--data", path)
 
 
 def test_a_missing_file_or_a_folder_is_refused(tmp_path):
@@ -169,7 +302,15 @@ def test_blank_lines_marks_and_line_ends_do_not_matter(tmp_path):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8", newline="")
         found.append(cli_pairs.read(path)[0])
-    assert found[0] == found[1] == [("하나", "1"), ("둘", "2"), ("셋", "3")]
+    assert (
+        found[0]
+        == found[1]
+        == [
+            ("하나", "1", None),
+            ("둘", "2", None),
+            ("셋", "3", None),
+        ]
+    )
 
 
 def test_blank_lines_are_counted(tmp_path):

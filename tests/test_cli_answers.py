@@ -46,19 +46,22 @@ def test_the_probability_is_the_product_over_the_tokens(opened, model):
             p *= (np.exp(logits) / np.exp(logits).sum())[token]
             seen.append(int(token))
         assert found.probability == pytest.approx(p, rel=1e-3)
-        line = run("translate", opened, text).stdout
+        line = run("translate", opened, text, "--probability").stdout
         assert line == f"{found.text}\t{found.probability:.2f}\n"
+        assert run("translate", opened, text).stdout == f"{found.text}\n"
 
 
 def test_an_unsure_answer_is_kept_back(opened):
     sure, unsure = "하나 둘 셋", "셋 셋 셋 셋 셋 하나"  # 여섯 낱말은 배우지 않았습니다
-    shown = run("translate", opened, sure, unsure)
+    shown = run("translate", opened, sure, unsure, "--probability")
     p = [float(line.split("\t")[1]) for line in shown.stdout.splitlines()]
     assert p[0] > p[1]  # 그렇지 않으면 시험이 되지 않습니다
     least = (p[0] + p[1]) / 2
-    result = run("translate", opened, sure, unsure, "--least", least)
+    asked = "translate", opened, sure, unsure, "--least", least
+    result = run(*asked, "--probability")
     first, second = result.stdout.splitlines()
     assert first == shown.stdout.splitlines()[0] and second == f"\t{p[1]:.2f}"
+    assert run(*asked).stdout == first.split("\t")[0] + "\n\n"
     (line,) = [x for x in result.stderr.splitlines() if x.startswith("되묻습니다")]
     assert "2번째 글" in line and f"{least}보다 낮습니다" in line
 
@@ -85,7 +88,9 @@ def test_answers_that_are_no_day_are_kept_back(text, probability, doubt):
 def test_a_folder_of_dates_asks_back_by_itself(tmp_path):
     """거의 배우지 못한 모델의 답은 날짜가 아니거나 확률이 낮습니다."""
     run("train", tmp_path / "dates", "--count", 60, *SMALL, "--epochs", 1)
-    result = run("translate", tmp_path / "dates", "2026년 2월 30일")
+    asked = "translate", tmp_path / "dates", "2026년 2월 30일"
+    assert run(*asked).stdout == "\n"
+    result = run(*asked, "--probability")
     assert re.fullmatch(r"\t0\.\d\d\n", result.stdout)
     assert "되묻습니다: 1번째 글의 답" in result.stderr
 
@@ -98,17 +103,32 @@ def test_answers_are_drawn_on_request(opened):
     assert len(set(first.splitlines())) > 1
     other = run("translate", opened, *texts, "--temperature", 5, "--seed", 4).stdout
     assert other != first
-    calm = run("translate", opened, *texts, "--temperature", 0.01).stdout
-    assert calm == run("translate", opened, *texts).stdout
+    greedy = run("translate", opened, *texts).stdout
+    assert first != greedy
+    for calm in (
+        ["--temperature", 0.01],
+        [*drawn, "--top-k", 1],
+        [*drawn, "--top-p", 1e-6],
+    ):
+        assert run("translate", opened, *texts, *calm).stdout == greedy
 
 
 def test_drawing_and_searching_are_two_things(opened, model):
     both = "translate", opened, "둘", "--temperature", 1, "--beam", 2
     assert "--beam과 --temperature" in refuse(*both)
-    assert "--temperature와 함께" in refuse("translate", opened, "둘", "--seed", 1)
     tokenizer, network = model
     with pytest.raises(ValueError, match="beam_size와 temperature"):
         decoding.translate(network, tokenizer, ["둘"], beam_size=2, temperature=1.0)
+    for name in ("seed", "top_k", "top_p"):
+        flag = "--" + name.replace("_", "-")
+        line = refuse("translate", opened, "둘", flag, 1)
+        assert f"{flag}는 --temperature와 함께" in line
+        with pytest.raises(ValueError, match="temperature가 함께"):
+            decoding.translate(network, tokenizer, ["둘"], **{name: 1})
+    largest = tokenizer.vocab_size
+    drawn = "translate", opened, "둘", "--temperature", 1, "--top-k"
+    run(*drawn, largest)
+    assert f"어휘 집합의 크기 {largest} 이하" in refuse(*drawn, largest + 1)
 
 
 def test_unknown_characters_are_read_as_what_they_mean(opened, model, tmp_path):
@@ -179,7 +199,7 @@ def test_a_terminal_has_a_prompt_and_lets_the_line_be_edited(finished):
     typed = "하나 둘 넷".encode() + b"\x1b[D" + b"\x1b[3~" + "셋".encode() + b"\r\x04"
     code, shown = on_a_terminal("translate", finished, typed=typed)
     assert code == 0 and "> " in shown and "끝내려면 Ctrl-D" in shown
-    assert re.search(r"123\t[01]\.\d\d", shown), shown
+    assert re.search(r"^123\r$", shown, re.M), shown
     assert "^[[D" not in shown and "학습에서 보지 못한" not in shown
 
 

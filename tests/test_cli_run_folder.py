@@ -31,7 +31,8 @@ from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import pairs as cli_pairs
 from transformer_notes.cli import run_folder
 from transformer_notes.cli import train as cli_train
-from transformer_notes.cli.options import LEARNING_RATE, SETTINGS
+from transformer_notes.cli.korean import BadInput
+from transformer_notes.cli.recipes import RECIPES
 from transformer_notes.tokenization import Tokenizer
 from transformer_notes.transformer import Transformer, TransformerConfig
 
@@ -86,10 +87,7 @@ def weights(folder):
 
 
 def answers(result):
-    """답<탭>확률인 줄마다의 답. 빈 줄은 그대로입니다."""
-    lines = result.stdout.splitlines()
-    assert all(re.fullmatch(r"([^\t]*\t[01]\.\d\d)?", line) for line in lines)
-    return [line.split("\t")[0] for line in lines]
+    return result.stdout.splitlines()
 
 
 def edit(path, change):
@@ -119,14 +117,50 @@ def test_no_held_out_source_is_trained_on(finished, pairs):
     lines = set(pairs.read_text("utf-8").splitlines())
     assert held_out < lines and len(held_out) == round(0.2 * len(lines))
     twice = [("하나", "1"), ("하나", "일"), ("둘", "2"), ("셋", "3")]
+    rows = [cli_pairs.Row(*pair) for pair in twice]
     for seed in range(5):
-        kept, out = cli_pairs.split(twice, {"held_out": 0.3, "seed": seed})
+        settings = {"held_out": 0.3, "seed": seed}
+        kept, out = cli_pairs.split(rows, "pairs", settings)
         assert sorted(kept + out) == sorted(twice)
         assert not {source for source, _ in kept} & {source for source, _ in out}
 
 
+KEYS = st.integers(0, 9)
+
+
+@given(st.lists(st.tuples(KEYS, KEYS, st.none() | KEYS), min_size=8, max_size=40))
+@pytest.mark.parametrize("recipe", ["translation", "classification", "chatbot"])
+def test_what_must_not_leak_is_on_one_side(recipe, numbers):
+    """문서나 영화가 있으면 그것, 없으면 다듬은 입력, chatbot에서는 다듬은 답도."""
+    rows = [
+        cli_pairs.Row(f"{s}!!!" if t % 2 else f"{s}!!", f"{t}", g and f"책{g}")
+        for s, t, g in numbers
+    ]
+    settings = {"held_out": 0.2, "seed": 3, "normalization": "korean"}
+    try:
+        kept, out = cli_pairs.split(rows, recipe, settings)
+    except BadInput:  # 모두 이어져 있습니다
+        return
+    assert sorted([*kept, *out]) == sorted(row[:2] for row in rows)
+    assert len(out) >= 0.2 * len(rows)
+    if not any(row.group for row in rows):
+        sources = [{source[0] for source, _ in side} for side in (kept, out)]
+        assert not sources[0] & sources[1]
+    if recipe == "chatbot":
+        assert not {answer for _, answer in kept} & {answer for _, answer in out}
+
+
+def test_whole_documents_are_held_out():
+    rows = [cli_pairs.Row("같은 글", f"{n}", f"문서{n % 5}") for n in range(50)]
+    settings = {"held_out": 0.2, "seed": 0, "normalization": "nfc"}
+    kept, out = cli_pairs.split(rows, "translation", settings)
+    documents = [{int(target) % 5 for _, target in side} for side in (kept, out)]
+    assert len(documents[1]) == 1 and not documents[0] & documents[1]
+
+
 def test_dates_hold_out_whole_days():
-    kept, out = cli_pairs.split(None, {"held_out": 0.1, "seed": 0, "count": 300})
+    settings = {"held_out": 0.1, "seed": 0, "count": 300}
+    kept, out = cli_pairs.split(None, "dates", settings)
     assert (len(kept), len(out)) == (300, 30)
     assert not {day for _, day in kept} & {day for _, day in out}
 
@@ -136,7 +170,42 @@ def test_dates_are_learned_without_a_file(tmp_path):
     run("train", folder, "--count", 60, *SMALL, "--epochs", 1)
     assert "이미 끝난" in run("train", folder).stdout
     assert re.fullmatch(r".*\n", run("translate", folder, "26. 11. 21(토)").stdout)
-    assert "날짜를 학습하던" in refuse("train", folder, "--data", folder / "x.tsv")
+    assert "패키지의 데이터로" in refuse("train", folder, "--data", folder / "x.tsv")
+
+    def age(record):
+        record["format"] = 3
+        del record["recipe"], record["labels"], record["settings"]["normalization"]
+
+    edit(folder / "run.json", age)
+    assert run_folder.read(folder)["recipe"] == "dates"
+
+
+def test_a_recipe_sets_what_the_options_do_not(tmp_path, pairs):
+    folder = tmp_path / "run"
+    small = ["--epochs", 1, "--d-model", 16, "--num-heads", 2, "--d-ff", 32]
+    run("train", folder, "--recipe", "chatbot", "--data", pairs, *small)
+    record = run_folder.read(folder)
+    asked = {"epochs": 1, "d_model": 16, "num_heads": 2, "d_ff": 32}
+    assert record["recipe"] == "chatbot"
+    assert record["settings"] == RECIPES["chatbot"].settings | asked
+    messy = Tokenizer.load(folder / "tokenizer.json").normalize("하나   둘!!!!")
+    assert messy == "하나 둘!!"
+    for resumed in ([], ["--recipe", "chatbot"]):
+        assert "이미 끝난" in run("train", folder, *resumed).stdout
+    line = refuse("train", folder, "--recipe", "translation")
+    assert "--recipe chatbot입니다. 받은 것: translation" in line
+
+
+def test_another_schedule_has_the_rate_it_needs(tmp_path, pairs, monkeypatch):
+    """paper의 레시피에 cosine을 주면 dates의 학습률을, 그 반대이면 식을 씁니다."""
+    monkeypatch.setattr(training, "train", lambda *arguments, **options: [])
+    for recipe, schedule, rate in (
+        ("pairs", "cosine", RECIPES["dates"].settings["learning_rate"]),
+        ("translation", "paper", None),
+    ):
+        asked = ["--recipe", recipe, "--schedule", schedule, "--epochs", 1]
+        run("train", tmp_path / recipe, "--data", pairs, *SMALL, *asked)
+        assert run_folder.read(tmp_path / recipe)["settings"]["learning_rate"] == rate
 
 
 def test_a_finished_run_says_so_and_changes_nothing(finished, pairs):
@@ -189,21 +258,31 @@ def test_a_folder_of_another_version_says_what_to_do(copied, command, number):
     assert f"형식: {number}" in line and "9.9" in line and "다시 학습하세요" in line
 
 
-def test_a_folder_of_format_2_is_still_read(copied):
-    """학습률의 설정을 적기 전의 폴더입니다. 그때의 스케줄은 논문의 것뿐이었습니다."""
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_folder_of_an_older_format_is_still_read(copied, number):
+    """2는 학습률의 설정을, 3은 레시피와 정규화를 적기 전의 폴더입니다."""
 
     def change(record):
-        record["format"] = 2
-        del record["settings"]["schedule"], record["settings"]["learning_rate"]
+        record["format"] = number
+        del record["recipe"], record["labels"], record["settings"]["normalization"]
+        if number == 2:
+            del record["settings"]["schedule"], record["settings"]["learning_rate"]
 
+    now = json.loads((copied / "run.json").read_text(encoding="utf-8"))
     before = answers(run("translate", copied, "둘 셋 넷"))
     edit(copied / "run.json", change)
+    assert run_folder.read(copied) == now
     assert answers(run("translate", copied, "둘 셋 넷")) == before
     run("train", copied, "--epochs", 61)
     record = json.loads((copied / "run.json").read_text(encoding="utf-8"))
-    assert record["format"] == run_folder.FORMAT
-    assert record["settings"]["schedule"] == "paper"
+    assert record == now | {"settings": now["settings"] | {"epochs": 61}}
     edit(copied / "run.json", lambda record: record["settings"].pop("schedule"))
+    assert "있어야 할 이름" in refuse("translate", copied, "둘", code=1)
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_an_older_format_with_newer_names_is_damage(copied, number):
+    edit(copied / "run.json", lambda record: record.update(format=number))
     assert "있어야 할 이름" in refuse("translate", copied, "둘", code=1)
 
 
@@ -218,8 +297,7 @@ def test_a_rate_that_does_not_fit_the_schedule_is_damage(copied, schedule, rate)
 
 def test_the_optimizer_follows_the_schedule_that_was_asked_for():
     """날짜의 기본값은 「날짜 읽기」의 것과 같은 학습률을 냅니다."""
-    date = {name: setting.default for name, setting in SETTINGS.items()}
-    date["learning_rate"] = LEARNING_RATE
+    date = RECIPES["dates"].settings
     steps = np.arange(1600)
     cosine = cli_train.make_optimizer(date, 1600)
     page = keras.optimizers.schedules.CosineDecay(
@@ -309,6 +387,13 @@ def test_a_damaged_folder_says_which_file(copied, name, content):
         ("versions", {"keras": 3}, "versions에는"),
         ("data", 0, "data에는 파일의 경로가"),
         ("data", None, "함께 null"),
+        ("recipe", "soup", "recipe에는 dates, pairs"),
+        ("recipe", "dates", "recipe가 dates이면 data는 null"),
+        ("recipe", "classification", "labels는 recipe가 classification일 때에만"),
+        ("labels", ["1", "2"], "labels는 recipe가 classification일 때에만"),
+        ("labels", ["1", "1"], "labels에는 서로 다른 이름이 둘 이상"),
+        ("labels", [["1"], []], "labels에는 서로 다른 이름이 둘 이상"),
+        ("settings.normalization", "nfd", "nfc나 korean이 필요합니다"),
         ("data_sha256", "0123", "data_sha256에는 16진수"),
         ("model", {"vocab_size": 10**9}, "settings의 모델과 model이 다릅니다"),
         ("model.d_ff", 10**9, "settings의 모델과 model이 다릅니다"),
@@ -357,8 +442,8 @@ def one_model_and_no_training(folder):
     _, model = opened_model(folder)
     build = run_folder.build
 
-    def build_again(config):
-        return model if config == model.config else build(config)
+    def build_again(config, labels):
+        return model if config == model.config else build(config, labels)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_folder, "build", build_again)
@@ -614,12 +699,14 @@ def test_averaged_checkpoints_are_used_on_request(finished):
     average = training.average_checkpoints(finished / "checkpoints", count)
     assert any(np.any(a != b) for a, b in zip(average, weights(finished)))
     loss = scores(run("evaluate", finished).stdout)[3]
-    assert loss != scores(run("evaluate", finished, "--average", count).stdout)[3]
+    same, other = (
+        scores(run("evaluate", finished, "--checkpoint", which).stdout)[3]
+        for which in ("newest", f"average:{count}")
+    )
+    assert same == loss != other
     for command in ["evaluate"], ["translate"]:
-        line = refuse(*command, finished, "--average", count + 1)
-        assert line.startswith(
-            f"오류: --average에는 남아 있는 체크포인트의 수 {count} "
-        )
+        line = refuse(*command, finished, "--checkpoint", f"average:{count + 1}")
+        assert f"남아 있는 체크포인트의 수 {count} 이하" in line
         assert not re.search(r"\b(n|keep)\b", line)
 
 
@@ -632,20 +719,20 @@ def test_the_best_weights_can_be_chosen(copied):
     for path in folder.glob(f"step-{oldest}.*"):
         shutil.copy(path, folder / "best")
     record = run_folder.read(copied)
-    _, model = run_folder.open_model(copied, record, best=True)
+    _, model = run_folder.open_model(copied, record, "best")
     best = training.best_checkpoint(folder)
     for a, b in zip(model.get_weights(), best, strict=True):
         np.testing.assert_array_equal(a, b)
     assert any(np.any(a != b) for a, b in zip(best, weights(copied)))
     losses = [
         scores(run("evaluate", copied, *options).stdout)[3]
-        for options in ([], ["--best"])
+        for options in ([], ["--checkpoint", "best"])
     ]
     assert losses[0] != losses[1]
-    line = refuse("evaluate", copied, "--best", "--average", 2)
-    assert "--best와 --average" in line
     shutil.rmtree(folder / "best")
-    assert "best가 없습니다" in refuse("translate", copied, "둘", "--best", code=1)
+    assert "best가 없습니다" in refuse(
+        "translate", copied, "둘", "--checkpoint", "best", code=1
+    )
 
 
 # --- 진짜 프로세스 --------------------------------------------------------------------
@@ -718,4 +805,4 @@ def test_a_pipe_gets_answers_and_nothing_else(finished):
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 1
     assert first == run("translate", finished, "하나 둘 셋").stdout
-    assert re.fullmatch(r"123\t[01]\.\d\d\n", first)
+    assert first == "123\n"

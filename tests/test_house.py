@@ -13,6 +13,7 @@ PATHS = sorted(PACKAGE.rglob("*.py"))
 HELPERS = {"checks", "files", "keras_mask", "softmax"}
 #: 강의를 위한 도우미와, 그것을 앞문으로 내놓는 강의.
 BESIDE = {
+    "normalization": "tokenization",
     "config": "encoder",
     "generation": "decoding",
     "losses": "training",

@@ -30,7 +30,10 @@ FUNCTIONS = {
     ),
     "decoding.translate": (
         "model, tokenizer, texts, max_extra=50, beam_size=None, temperature=None, "
-        "seed=None"
+        "top_k=None, top_p=None, seed=None"
+    ),
+    "tokenization.Tokenizer.train": (
+        "texts, vocab_size, min_frequency=2, normalization='nfc'"
     ),
     "classification.classify": "model, tokenizer, texts, batch=64",
     "classification.label_pairs": "tokenizer, texts, labels",

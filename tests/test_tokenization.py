@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_notes.masking import padding_mask
+from transformer_notes.normalization import NORMALIZATIONS
 from transformer_notes.tokenization import SPECIAL_TOKENS, Tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,8 +38,19 @@ assigned = st.characters(exclude_categories=["Cs", "Cn"])
 any_texts = st.text(assigned, max_size=12)
 
 
+MESSY = "ㅋㅎㅠㅜ!?.~\t\n\u3000\x85 １９0각까나"
+KOREAN = Tokenizer.train(
+    [*CORPUS, *MESSY], vocab_size=120, min_frequency=1, normalization="korean"
+)
+
+
 def decomposed(text):
     return unicodedata.normalize("NFD", text)
+
+
+messy_texts = st.lists(
+    st.sampled_from([*MESSY, "ㅋㅋㅋㅋ", "...", "ㅠㅠㅠ", "  ", decomposed("각")])
+).map("".join)
 
 
 # --- 되돌리기 -----------------------------------------------------------------------
@@ -85,6 +98,86 @@ def test_compatibility_jamo_stay_as_they_are():
 @pytest.mark.parametrize("text", ["", " ", "  책", "책 ", "책  을", "\t책\n"])
 def test_no_space_is_lost(text):
     assert TOKENIZER.decode(TOKENIZER.encode(text)) == text
+
+
+# --- 정규화 -------------------------------------------------------------------------
+
+
+def tidied(text):
+    """라이브러리 없이 적은 "korean"의 규칙. `split()`은 빈칸이 아닌 것도 자릅니다."""
+    text = unicodedata.normalize("NFC", text)
+    text = text.translate(str.maketrans("０１２３４５６７８９", "0123456789"))
+    text = re.sub(r"[^\S\x1c-\x1f]+", " ", text).strip(" ")
+    return re.sub(r"([ㅋㅎㅠㅜ!?.~])\1{2,}", r"\1\1", text)
+
+
+@given(messy_texts | any_texts)
+def test_korean_normalization_does_what_its_rules_say(text):
+    assert KOREAN.normalize(text) == tidied(text)
+    assert TOKENIZER.normalize(text) == unicodedata.normalize("NFC", text)
+
+
+@given(messy_texts | any_texts)
+@pytest.mark.parametrize("tokenizer", [TOKENIZER, KOREAN], ids=NORMALIZATIONS)
+def test_normalizing_twice_changes_nothing_more(tokenizer, text):
+    once = tokenizer.normalize(text)
+    assert tokenizer.normalize(once) == once
+
+
+@given(messy_texts)
+def test_decoding_returns_the_normalized_text(text):
+    ids = KOREAN.encode(text)
+    assert KOREAN.decode(ids) == KOREAN.normalize(text)
+    np.testing.assert_array_equal(ids, KOREAN.encode(tidied(text)))
+
+
+@pytest.mark.parametrize(
+    "text, read",
+    [
+        ("아 ㅋㅋㅋㅋㅋ 웃겨", "아 ㅋㅋ 웃겨"),
+        ("ㅋㅋ ㅋ", "ㅋㅋ ㅋ"),
+        ("ㅠㅜㅠㅜㅠㅜ ㅠㅠㅠㅜㅜㅜ", "ㅠㅜㅠㅜㅠㅜ ㅠㅠㅜㅜ"),
+        ("글쎄... 정말?!?! 네!!!", "글쎄.. 정말?!?! 네!!"),
+        ("별점 １０점", "별점 10점"),
+        ("\t책을\u3000 \n읽었다 ", "책을 읽었다"),
+        (" \n ", ""),
+    ],
+)
+def test_korean_normalization_by_example(text, read):
+    assert KOREAN.normalize(text) == read
+
+
+@given(messy_texts | any_texts)
+def test_characters_are_unknown_only_after_normalization(text):
+    unknown = KOREAN.unknown_characters(text)
+    assert unknown.total() == np.sum(KOREAN.encode(text) == KOREAN.unk_id)
+    assert not unknown.keys() & {*"０１２３４５６７８９\t\n\u3000"}
+
+
+def test_the_normalization_is_stored_with_the_tokenizer(tmp_path):
+    path, text = tmp_path / "t.json", " 책을  ㅋㅋㅋㅋ １쪽... "
+    KOREAN.save(path)
+    loaded = Tokenizer.load(path)
+    assert loaded.normalize(text) == "책을 ㅋㅋ 1쪽.."
+    np.testing.assert_array_equal(loaded.encode(text), KOREAN.encode(text))
+    backend = tokenizers.Tokenizer.from_file(str(path))
+    assert backend.encode(text).ids == KOREAN.encode(text).tolist()
+
+
+def test_a_file_with_a_step_more_or_less_is_refused(tmp_path):
+    path = tmp_path / "t.json"
+    KOREAN.save(path)
+    whole = path.read_text(encoding="utf-8")
+    count = len(json.loads(whole)["normalizer"]["normalizers"])
+    assert count == 1 + 10 + 2 + 8 + 1  # NFC, 숫자, 빈칸, 되풀이, 앞의 공백
+    for place in range(count):
+        for keep in (0, 2):  # 빼거나, 두 번 적습니다
+            file = json.loads(whole)
+            steps = file["normalizer"]["normalizers"]
+            steps[place : place + 1] = [steps[place]] * keep
+            path.write_text(json.dumps(file), encoding="utf-8")
+            with pytest.raises(ValueError, match=r"t\.json.*글을 나누는 방법"):
+                Tokenizer.load(path)
 
 
 # --- 특수 토큰 ----------------------------------------------------------------------
@@ -440,6 +533,7 @@ def test_missing_files_and_folders_are_os_errors(tmp_path):
         ((["책을"], 0), ValueError, "vocab_size에는 1 이상의 정수.*0"),
         ((["책을"], 50.0), TypeError, "vocab_size에는 1 이상의 정수.*float 50.0"),
         ((["책을"], 50, 0), ValueError, "min_frequency에는 1 이상의 정수.*0"),
+        ((["책을"], 50, 2, "nfd"), ValueError, "'nfc', 'korean'.*받은 것: 'nfd'"),
     ],
 )
 def test_train_names_wrong_arguments(arguments, error, message):
@@ -469,7 +563,9 @@ def test_encode_names_wrong_arguments(texts, options, error, message):
         TOKENIZER.encode(texts, **options)
 
 
-@pytest.mark.parametrize("method", ["tokenize", "unknown_characters", "encode"])
+@pytest.mark.parametrize(
+    "method", ["tokenize", "unknown_characters", "encode", "normalize"]
+)
 def test_text_that_cannot_be_written_is_named(method):
     with pytest.raises(ValueError, match=r"UTF-8.*'\\udfff'.*인코딩"):
         getattr(TOKENIZER, method)("\udfff")

@@ -222,6 +222,8 @@ def translate(
     max_extra=50,
     beam_size=None,
     temperature=None,
+    top_k=None,
+    top_p=None,
     seed=None,
 ):
     """글을 번호로 바꾸어 답을 만들고, 답을 다시 글로 바꿉니다.
@@ -233,19 +235,28 @@ def translate(
         max_extra: 입력보다 더 쓸 수 있는 토큰의 수.
         beam_size: 빔의 수. None이면 그리디입니다.
         temperature: 주면 이 온도로 `sample`합니다. `beam_size`와 함께 주지 않습니다.
-        seed: `sample`의 시드.
+        top_k: `sample`의 것. `temperature`와 함께 줍니다. 아래의 둘도 그렇습니다.
+        top_p: `sample`의 것.
+        seed: `sample`의 것.
 
     Returns:
         `Answer`의 목록. texts와 순서가 같습니다.
 
     Raises:
-        ValueError: 빈 글, 함께 준 `beam_size`와 `temperature`. 나머지는 `greedy`,
-            `beam_search`, `sample`과 같습니다.
+        ValueError: 빈 글, 함께 준 `beam_size`와 `temperature`, `temperature` 없이 준
+            `top_k`나 `top_p`나 `seed`. 나머지는 `greedy`, `beam_search`, `sample`과
+            같습니다.
     """
     if beam_size is not None and temperature is not None:
         raise ValueError(
             "beam_size와 temperature 가운데 하나가 필요합니다. 받은 것: 둘 다. "
             "찾으려면 beam_size만, 뽑으려면 temperature만 주세요."
+        )
+    drawing = {"top_k": top_k, "top_p": top_p, "seed": seed}
+    if temperature is None and any(value is not None for value in drawing.values()):
+        raise ValueError(
+            "top_k, top_p, seed에는 temperature가 함께 필요합니다. 받은 것: "
+            "temperature=None. 뽑으려면 온도를 주세요."
         )
     rows = [tokenizer.encode(text, eos=True) for text in texts]
     for place, row in enumerate(rows):
@@ -259,7 +270,7 @@ def translate(
     source_ids = pad_rows(rows, tokenizer.pad_id)
     inputs = model, source_ids, tokenizer.bos_id, tokenizer.eos_id, max_extra
     if temperature is not None:
-        ids = sample(*inputs, temperature, seed=seed).numpy()
+        ids = sample(*inputs, temperature, **drawing).numpy()
     elif beam_size is not None:
         ids = beam_search(*inputs, beam_size=beam_size)[0].numpy()
     else:

@@ -10,6 +10,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from transformer_notes import checks
 from transformer_notes.files import replacing
+from transformer_notes.normalization import NORMALIZATIONS
 
 #: 특수 토큰. 순서가 곧 번호입니다.
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
@@ -43,8 +44,9 @@ class Tokenizer:
     """글자에서 출발해 자주 이웃하는 쌍을 합친 서브워드로 글을 나눕니다.
 
     글은 네 단계를 지납니다. 되돌릴 때는 토큰을 이어 붙이고 맨 앞의 공백 하나를 뗍니다.
+    첫 단계는 되돌리지 않습니다. 모르는 글자가 없으면 `normalize`의 글이 돌아옵니다.
 
-    1. NFC로 정규화합니다. 한글의 완성형과 조합형이 같은 글이 됩니다.
+    1. 정규화합니다. 기본인 NFC는 한글의 완성형과 조합형을 같은 글로 만듭니다.
     2. 맨 앞에 공백을 하나 붙입니다. 첫 낱말도 다른 낱말과 같은 꼴이 됩니다.
     3. 공백 앞과 문장 부호의 양옆에서 자릅니다. 공백은 뒤따르는 낱말에 붙습니다.
     4. 조각마다 글자로 나눈 뒤, 배운 순서대로 쌍을 합칩니다.
@@ -72,7 +74,7 @@ class Tokenizer:
         self._ids = backend.get_vocab()
 
     @classmethod
-    def train(cls, texts, vocab_size, min_frequency=2):
+    def train(cls, texts, vocab_size, min_frequency=2, normalization="nfc"):
         """말뭉치에서 어휘 집합을 배웁니다. 결과는 글의 순서와 관계없이 같습니다.
 
         가장 자주 이웃한 쌍부터 합칩니다. 횟수가 같으면 번호가 작은 쌍이 먼저입니다.
@@ -82,13 +84,15 @@ class Tokenizer:
             vocab_size: 어휘 집합의 크기. 특수 토큰 4개와 말뭉치의 글자가 모두 들어가야
                 합니다. 더 합칠 쌍이 없으면 이보다 작게 끝납니다.
             min_frequency: 이보다 드물게 이웃한 쌍은 합치지 않습니다.
+            normalization: 다듬는 방법. `normalization.NORMALIZATIONS`의 이름.
 
         Returns:
             `Tokenizer`.
 
         Raises:
             TypeError: 문자열의 목록이 아닌 말뭉치, 정수가 아닌 크기나 횟수.
-            ValueError: 빈 말뭉치, 글자가 다 들어가지 않는 크기, 1보다 작은 횟수.
+            ValueError: 빈 말뭉치, 글자가 다 들어가지 않는 크기, 1보다 작은 횟수, 모르는
+                정규화.
         """
         if isinstance(texts, str):
             raise TypeError(
@@ -99,7 +103,7 @@ class Tokenizer:
         vocab_size = checks.positive_int("vocab_size", vocab_size)
         min_frequency = checks.positive_int("min_frequency", min_frequency)
 
-        backend = untrained()
+        backend = untrained(normalization)
         characters = set()
         for text in texts:
             characters.update(backend.normalizer.normalize_str(text))
@@ -134,6 +138,17 @@ class Tokenizer:
     def vocabulary(self):
         """번호 차례로 늘어놓은 토큰의 목록."""
         return sorted(self._ids, key=self._ids.get)
+
+    def normalize(self, text):
+        """토크나이저가 읽는 꼴의 글. 두 번 해도 한 번 한 것과 같습니다.
+
+        Examples:
+            >>> tokenizer = Tokenizer.train(["책"], 20, normalization="korean")
+            >>> tokenizer.normalize(" １２권... 　재밌다ㅋㅋㅋㅋ")
+            '12권.. 재밌다ㅋㅋ'
+        """
+        (text,) = _strings([text])
+        return self._backend.normalizer.normalize_str(text).removeprefix(" ")
 
     def tokenize(self, text):
         """문자열 하나를 토큰의 목록으로 나눕니다. 모르는 글자는 `<unk>`입니다."""
@@ -227,7 +242,7 @@ class Tokenizer:
         """토큰 번호를 글로 되돌립니다.
 
         `<pad>`, `<bos>`, `<eos>`는 건너뜁니다. `<unk>`는 잃은 글자가 있던 자리이므로
-        그대로 적습니다. 모르는 글자가 없는 글은 NFC로 정규화한 글로 정확히 돌아옵니다.
+        그대로 적습니다. 모르는 글자가 없는 글은 `normalize`의 글로 정확히 돌아옵니다.
 
         Args:
             ids: 정수, (length,) 또는 (batch, length). 줄마다 길이가 다른 목록도 됩니다.
@@ -298,7 +313,9 @@ class Tokenizer:
         ids = sorted(backend.get_vocab().values())
         # 번호를 먼저 봅니다. 라이브러리는 빠진 번호를 하나씩 세며 적으므로, 커다란
         # 번호가 하나만 있어도 _frame이 몇 분씩 걸립니다.
-        if ids != list(range(len(ids))) or _frame(backend) != _frame(untrained()):
+        if ids != list(range(len(ids))) or all(
+            _frame(backend) != _frame(untrained(name)) for name in NORMALIZATIONS
+        ):
             raise ValueError(
                 "path에는 Tokenizer.save로 저장한 파일이 필요합니다. 받은 것: "
                 f"{path}, 특수 토큰이나 글을 나누는 방법이 다른 토크나이저. "
@@ -308,23 +325,30 @@ class Tokenizer:
         return cls(backend)
 
 
-def untrained():
+def untrained(normalization="nfc"):
     """특수 토큰과 네 단계만 갖추고 아직 아무것도 배우지 않은 토크나이저를 만듭니다.
 
     `Tokenizer.train`은 여기에서 배우기 시작하고, `Tokenizer.load`는 읽은 파일이 배운 것
     말고는 이것과 같은지 봅니다.
 
+    Args:
+        normalization: `normalization.NORMALIZATIONS`의 이름.
+
     Returns:
         `tokenizers.Tokenizer`.
+
+    Raises:
+        ValueError: 모르는 정규화.
 
     Examples:
         >>> untrained().normalizer.normalize_str("책을")
         ' 책을'
     """
+    checks.choice("normalization", normalization, NORMALIZATIONS)
     backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[1]))
     backend.add_special_tokens(list(SPECIAL_TOKENS))
     backend.normalizer = normalizers.Sequence(
-        [normalizers.NFC(), normalizers.Prepend(" ")]
+        [NORMALIZATIONS[normalization], normalizers.Prepend(" ")]
     )
     backend.pre_tokenizer = pre_tokenizers.Sequence(
         [

@@ -4,7 +4,7 @@ import click
 
 from transformer_notes.cli import texts, trained
 from transformer_notes.cli.korean import BadInput, Command
-from transformer_notes.cli.options import MODEL
+from transformer_notes.cli.options import MODEL, checkpoint_option
 
 
 @click.command(cls=Command)
@@ -14,9 +14,10 @@ from transformer_notes.cli.options import MODEL
     "name",
     type=MODEL,
     default="reviews",
-    help="모델의 이름이나 파일. [기본값: reviews]",
+    help="모델의 이름이나 파일, 또는 학습 폴더. [기본값: reviews]",
 )
-def classify(given, name):
+@checkpoint_option
+def classify(given, name, checkpoint):
     """글을 읽고 한 줄에 하나씩, 레이블<탭>확률로 적습니다.
 
     레이블은 확률이 가장 높은 것입니다.
@@ -27,12 +28,13 @@ def classify(given, name):
     예:
       transformer-notes classify "두 번 봐도 좋은 영화"
       transformer-notes classify < reviews.txt > labels.txt
+      transformer-notes classify --model runs/reviews "지루했다"
     """
     given = texts.stripped(given)
-    opened = trained.open_model(name)
+    opened = trained.open_model(name, checkpoint)
     if opened.task != "classify":
         raise BadInput(
-            f"--model에는 글을 분류하는 모델이 필요합니다. 받은 것: {name}, 글로 "
+            f"classify에는 글을 분류하는 모델이 필요합니다. 받은 것: {name}, 글로 "
             "답하는 모델. translate로 써 보세요."
         )
 

@@ -8,40 +8,45 @@ from transformer_notes.cli import answers, pairs, run_folder
 from transformer_notes.cli.korean import BadInput, Command, warn
 from transformer_notes.cli.options import (
     FILE,
-    average_option,
     beam_option,
-    best_option,
+    checkpoint_option,
     run_folder_argument,
 )
 
 
 @click.command(cls=Command)
 @run_folder_argument
-@click.option("--data", type=FILE, help="채점할 TSV 파일. [기본값: 떼어 둔 짝]")
+@click.option("--data", type=FILE, help="채점할 파일. [기본값: 떼어 둔 짝]")
 @beam_option
-@average_option
-@best_option
-def evaluate(folder, data, beam, average, best):
+@checkpoint_option
+def evaluate(folder, data, beam_size, checkpoint):
     """학습에서 떼어 둔 짝으로 채점합니다.
 
     완전 일치는 답이 한 글자도 다르지 않은 비율입니다. 손실과 정확도는
     정답의 토큰마다 재어 평균합니다. 패딩은 어디에도 세지 않습니다.
+    글을 분류하는 모델에서는 정확도가 레이블을 맞힌 비율입니다.
 
     예:
       transformer-notes evaluate runs/dates
-      transformer-notes evaluate runs/dates --beam 4 --average 5
+      transformer-notes evaluate runs/dates --beam 4 --checkpoint average:5
       transformer-notes evaluate runs/my --data test.tsv
     """
     record = run_folder.read(folder)
+    labels = record["labels"]
+    if labels and beam_size is not None:
+        raise BadInput("--beam은 글로 답하는 모델의 것입니다. 빼 주세요.")
     path = folder / "held_out.tsv" if data is None else data
     if data is None and not path.exists():
         raise run_folder.damaged(path, "파일이 없습니다")
-    given, _ = pairs.read(path)
-    tokenizer, model = run_folder.open_model(folder, record, average, best)
-    given = [(pairs.readable(tokenizer, source), target) for source, target in given]
-    kept, ids = pairs.encode(tokenizer, given, record["settings"]["max_length"])
+    rows, _ = pairs.read(path)
+    tokenizer, model = run_folder.open_model(folder, record, checkpoint)
+    given = [(pairs.readable(tokenizer, row.source), row.target) for row in rows]
+    longest = record["settings"]["max_length"]
+    kept, ids = pairs.encode(tokenizer, given, longest, labels)
     if not ids:
-        raise BadInput(f"{path}의 짝이 모두 너무 깁니다. 더 짧은 짝을 주세요.")
+        raise BadInput(
+            f"{path}에는 채점할 짝이 남지 않았습니다. {longest}토큰 이하인 짝을 주세요."
+        )
     unknown = tokenizer.unknown_characters([source for source, _ in given])
     if unknown:
         warn(
@@ -54,19 +59,25 @@ def evaluate(folder, data, beam, average, best):
     longest = max(len(row) for pair in ids for row in pair)
     batches = training.Batches(ids, tokens=answers.BATCH * longest)
     loss, accuracy = training.evaluate(model, batches)
-    order = sorted(range(len(ids)), key=lambda place: len(ids[place][0]))
-    sources, targets = zip(*(kept[place] for place in order))
+    click.echo(f"짝         {len(ids):,}개")
+    if not labels:
+        right = _count_exact(model, tokenizer, kept, beam_size)
+        click.echo(f"완전 일치  {100 * right / len(ids):.2f}% ({right:,}개)")
+    click.echo(f"손실       {loss:.4f} (스무딩 없이)")
+    click.echo(f"정확도     {100 * accuracy:.2f}%")
+
+
+def _count_exact(model, tokenizer, kept, beam_size):
+    """답이 한 글자도 다르지 않은 짝의 수."""
+    sources, targets = zip(*sorted(kept, key=lambda pair: len(pair[0])))
     replies, shown = [], sys.stderr.isatty()
     with click.progressbar(
         length=len(sources), label="채점", file=sys.stderr, hidden=not shown
     ) as bar:
         for group in pairs.groups(sources, answers.BATCH):  # 비슷한 길이끼리 옮깁니다
-            replies += answers.reply(model, tokenizer, group, beam_size=beam)
+            replies += answers.reply(model, tokenizer, group, beam_size=beam_size)
             bar.update(len(group))
-    # 모르는 글자가 든 정답은 맞힐 수 없습니다. 답의 글자는 모두 어휘 집합의 것입니다.
-    right = sum(answer.text == target for answer, target in zip(replies, targets))
     answers.warn_unfinished(replies)
-    click.echo(f"짝         {len(ids):,}개")
-    click.echo(f"완전 일치  {100 * right / len(ids):.2f}% ({right:,}개)")
-    click.echo(f"손실       {loss:.4f} (스무딩 없이)")
-    click.echo(f"정확도     {100 * accuracy:.2f}%")
+    # 모르는 글자가 든 정답은 맞힐 수 없습니다. 답의 글자는 모두 어휘 집합의 것입니다.
+    wanted = map(tokenizer.normalize, targets)
+    return sum(answer.text == target for answer, target in zip(replies, wanted))

@@ -15,17 +15,31 @@ from importlib import metadata
 
 from transformer_notes.cli import pairs
 from transformer_notes.cli.korean import BadInput, Failed, start_tensorflow, warn
-from transformer_notes.cli.options import SETTINGS, WHOLE, Value
+from transformer_notes.cli.options import RECIPE, SETTINGS, WHOLE, Value
+from transformer_notes.cli.recipes import BUNDLED, RECIPES
 from transformer_notes.files import replacing, saved_steps
 
 #: 학습 폴더의 형식. 읽는 방법이 달라지면 올립니다.
-FORMAT = 3
-#: 형식 2의 폴더에는 적지 않던 설정과, 그때 쓰던 것
-_SINCE_3 = {"schedule": "paper", "learning_rate": None}
+FORMAT = 4
+#: 형식이 오를 때마다 더해진 설정과, 그 앞의 형식에서 쓰던 것
+_ADDED = {
+    3: {"schedule": "paper", "learning_rate": None},
+    4: {"normalization": "nfc"},
+}
 MAX_EXTRA = 50  # 답은 입력보다 이만큼까지 깁니다 (6.1절)
 
 _DIGEST = Value(
     "SHA256", str, re.compile("[0-9a-f]{64}").fullmatch, "16진수 64자리의 해시가"
+)
+_LABELS = Value(
+    "LABELS",
+    list,
+    lambda labels: (
+        len(labels) >= 2
+        and all(isinstance(label, str) and label for label in labels)
+        and len(set(labels)) == len(labels)
+    ),
+    "서로 다른 이름이 둘 이상인 목록이",
 )
 _NAMED_TEXTS = Value(
     "VERSIONS",
@@ -37,18 +51,21 @@ _NAMED_TEXTS = Value(
 #: run.json의 이름마다 받아들일 값
 _RECORD = {
     "format": Value("N", int, FORMAT.__eq__, f"{FORMAT}이"),
+    "recipe": RECIPE,
     "settings": {name: setting.value for name, setting in SETTINGS.items()},
     "data": Value("FILE", str, bool, "파일의 경로가"),
     "data_sha256": _DIGEST,
     "tokenizer_sha256": _DIGEST,
     "longest_source": WHOLE,
+    "labels": _LABELS,
     "model": Value("CONFIG", dict, bool, "모델의 설정이"),
     "versions": _NAMED_TEXTS,
 }
-_MAY_BE_NULL = {"data", "data_sha256"} | {
+_MAY_BE_NULL = {"data", "data_sha256", "labels"} | {
     name
-    for name, setting in SETTINGS.items()
-    if None in (setting.default, setting.file_default)
+    for recipe in RECIPES.values()
+    for name, value in recipe.settings.items()
+    if value is None
 }
 
 
@@ -112,6 +129,12 @@ def read(folder):
         raise damaged(path, problem)
     if (record["data"] is None) != (record["data_sha256"] is None):
         raise damaged(path, "data와 data_sha256은 함께 있거나 함께 null입니다")
+    if record["data"] is None and record["recipe"] not in BUNDLED:
+        raise damaged(path, f"{record['recipe']}에는 data가 있어야 합니다")
+    if record["data"] is not None and record["recipe"] == "dates":
+        raise damaged(path, "recipe가 dates이면 data는 null입니다")
+    if (record["labels"] is None) == (RECIPES[record["recipe"]].task == "classify"):
+        raise damaged(path, "labels는 recipe가 classification일 때에만 있습니다")
     settings = record["settings"]
     if (settings["learning_rate"] is None) != (settings["schedule"] == "paper"):
         raise damaged(path, "learning_rate는 schedule이 paper일 때에만 null입니다")
@@ -119,13 +142,18 @@ def read(folder):
 
 
 def _upgraded(record):
-    """형식 2의 기록을 지금의 꼴로 바꿉니다. 다른 것은 그대로 둡니다."""
-    if not isinstance(record, dict) or repr(record.get("format")) != "2":
+    """형식 2와 3의 기록을 지금의 꼴로 바꿉니다. 다른 것은 그대로 둡니다."""
+    number = record.get("format") if isinstance(record, dict) else None
+    if type(number) is not int or not 2 <= number < FORMAT:
         return record
     settings = record.get("settings")
-    if isinstance(settings, dict) and not settings.keys() & _SINCE_3.keys():
-        settings = settings | _SINCE_3
-    return record | {"format": FORMAT, "settings": settings}
+    for since, added in _ADDED.items():
+        if number < since and isinstance(settings, dict):
+            # 있어서는 안 될 이름이 이미 있으면 망가진 것입니다.
+            settings = None if settings.keys() & added.keys() else settings | added
+    recipe = "pairs" if record.get("data") else "dates"
+    new = {"recipe": recipe, "labels": None}
+    return new | record | {"format": FORMAT, "settings": settings}
 
 
 def _refuse_other_formats(folder, record):
@@ -211,7 +239,7 @@ def newest_step(folder):
     return max(saved_steps(folder / "checkpoints"), default=0)
 
 
-def model_config(tokenizer, settings):
+def model_config(tokenizer, settings, labels):
     """설정에서 나오는 모델."""
     from transformer_notes.transformer import TransformerConfig
 
@@ -219,7 +247,7 @@ def model_config(tokenizer, settings):
     return TransformerConfig(
         tokenizer.vocab_size,
         # 답은 입력보다 길 수 있습니다. 위치 표를 그만큼 더 둡니다.
-        max_length=settings["max_length"] + MAX_EXTRA,
+        max_length=settings["max_length"] + (0 if labels else MAX_EXTRA),
         **{name: settings[name] for name in names},
     )
 
@@ -230,20 +258,21 @@ def recorded_config(folder, record, tokenizer):
 
     try:
         config = TransformerConfig(**record["model"])
-        if config == model_config(tokenizer, record["settings"]):
+        if config == model_config(tokenizer, record["settings"], record["labels"]):
             return config
     except (TypeError, ValueError) as error:
         raise damaged(folder / "run.json", error) from error
     raise damaged(folder / "run.json", "settings의 모델과 model이 다릅니다")
 
 
-def build(config):
-    """가중치를 갖춘, 아직 배우지 않은 모델."""
+def build(config, labels):
+    """가중치를 갖춘, 아직 배우지 않은 모델. 레이블이 있으면 분류하는 모델입니다."""
     import tensorflow as tf
 
+    from transformer_notes.classification import Classifier
     from transformer_notes.transformer import Transformer
 
-    model = Transformer(config)
+    model = Classifier(config, len(labels)) if labels else Transformer(config)
     try:
         model.build()
     except tf.errors.ResourceExhaustedError as error:
@@ -251,33 +280,36 @@ def build(config):
     return model
 
 
-def open_model(folder, record, average=1, best=False):
-    """학습 폴더의 토크나이저와, 가중치를 채운 모델."""
+def open_model(folder, record, checkpoint=1):
+    """학습 폴더의 토크나이저와, 가중치를 채운 모델.
+
+    checkpoint는 "best"이거나, 평균할 새 체크포인트의 수입니다.
+    """
     saved = len(saved_steps(folder / "checkpoints"))
     if not saved:
         raise Failed(
             f"{folder}에는 아직 체크포인트가 없습니다. train을 다시 실행해 이어 가세요."
         )
-    if best and average > 1:
-        raise BadInput("--best와 --average는 함께 쓰지 않습니다. 하나만 주세요.")
-    if average > saved:
+    best = checkpoint == "best"
+    if not best and checkpoint > saved:
         raise BadInput(
-            f"--average에는 남아 있는 체크포인트의 수 {saved} 이하가 필요합니다. 받은 "
-            f"것: {average}. 학습할 때 --save-every를 줄이면 자주 남깁니다."
+            f"--checkpoint average:N의 N에는 남아 있는 체크포인트의 수 {saved} 이하가 "
+            f"필요합니다. 받은 것: {checkpoint}. 학습할 때 --save-every를 줄이면 자주 "
+            "남깁니다."
         )
     start_tensorflow()
     from transformer_notes import training
 
     tokenizer = read_tokenizer(folder, record)
-    model = build(recorded_config(folder, record, tokenizer))
+    model = build(recorded_config(folder, record, tokenizer), record["labels"])
     checkpoints = folder / "checkpoints"
     try:
         if best:
             weights = training.best_checkpoint(checkpoints)
         else:
-            weights = training.average_checkpoints(checkpoints, average)
+            weights = training.average_checkpoints(checkpoints, checkpoint)
     except ValueError:  # 망가진 것이 어느 것인지는 경고가 말했습니다
-        wanted = "best" if best else f"온전한 체크포인트 {average}개"
+        wanted = "best" if best else f"온전한 체크포인트 {checkpoint}개"
         raise Failed(
             f"{folder}에는 {wanted}가 없습니다. 사본에서 되살리거나 다른 RUN_FOLDER에 "
             "다시 학습하세요."

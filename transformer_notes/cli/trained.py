@@ -7,6 +7,7 @@ import click
 
 from transformer_notes.cli import run_folder
 from transformer_notes.cli.korean import BadInput, start_tensorflow
+from transformer_notes.cli.recipes import RECIPES
 
 
 class Trained(NamedTuple):
@@ -14,7 +15,7 @@ class Trained(NamedTuple):
 
     tokenizer: object
     model: object
-    #: `models.files.TASKS` 가운데 하나. 폴더는 "dates"나 "translate"입니다.
+    #: `models.files.TASKS` 가운데 하나.
     task: str
     #: 받을 가장 긴 글, 토큰.
     max_length: int
@@ -42,22 +43,24 @@ def split(words, name):
     return None, words
 
 
-def open_folder(folder, average=1, best=False):
+def open_folder(folder, checkpoint=1):
     """학습 폴더의 모델."""
     record = run_folder.read(folder)
     return Trained(
-        *run_folder.open_model(folder, record, average, best),
-        task="dates" if record["data"] is None else "translate",
+        *run_folder.open_model(folder, record, checkpoint),
+        task=RECIPES[record["recipe"]].task,
         max_length=record["settings"]["max_length"],
         longest_source=record["longest_source"],
-        labels=None,
+        labels=record["labels"],
     )
 
 
-def open_model(name, average=1, best=False):
-    """함께 온 모델이나 모델 파일."""
-    if average > 1 or best:
-        raise BadInput("--average와 --best는 학습 폴더의 것입니다. 빼 주세요.")
+def open_model(name, checkpoint=1):
+    """함께 온 모델이나 모델 파일. 학습 폴더여도 됩니다."""
+    if Path(name).is_dir():
+        return open_folder(Path(name), checkpoint)
+    if checkpoint != 1:
+        raise BadInput("--checkpoint는 학습 폴더의 것입니다. 빼 주세요.")
     start_tensorflow()
     from transformer_notes import models
 

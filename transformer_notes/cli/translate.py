@@ -11,9 +11,11 @@ from transformer_notes.cli.options import (
     PICTURE,
     SEED,
     TEMPERATURE,
-    average_option,
+    TOP_P,
+    WHOLE,
     beam_option,
-    best_option,
+    checkpoint_option,
+    flag,
 )
 from transformer_notes.files import replacing
 
@@ -32,22 +34,27 @@ LARGEST_PICTURE = 64  # 그림에 그릴 토큰의 수
 @click.option("--attention", type=PICTURE, help="크로스 어텐션을 그릴 파일.")
 @beam_option
 @click.option("--temperature", type=TEMPERATURE, help="이 온도로 답을 뽑습니다.")
+@click.option("--top-k", type=WHOLE, help="점수가 높은 토큰 N개에서만 뽑습니다.")
+@click.option("--top-p", type=TOP_P, help="확률의 합이 P가 될 때까지만 남깁니다.")
 @click.option("--seed", type=SEED, help="뽑을 때의 시드. [기본값: 그때마다 다름]")
+@click.option("--probability", is_flag=True, help="답<탭>확률로 적습니다.")
 @click.option(
     "--least",
     type=CHANCE,
-    help=f"답을 내놓을 가장 낮은 확률. [기본값: 날짜 {LEAST}, 파일 0]",
+    help=f"답을 내놓을 가장 낮은 확률. [기본값: dates {LEAST}, 나머지 0]",
 )
-@average_option
-@best_option
-def translate(words, name, attention, beam, temperature, seed, least, average, best):
-    """글을 옮겨 한 줄에 하나씩, 답<탭>확률로 적습니다.
+@checkpoint_option
+def translate(words, name, attention, probability, least, checkpoint, **how):
+    """글을 옮겨 한 줄에 하나씩 적습니다.
 
     TEXT가 없으면 표준 입력을 한 줄씩 읽습니다. 빈 줄에는 빈 줄로
     답하므로 입력과 출력의 줄이 맞습니다.
 
     --model을 주면 학습하지 않고 함께 온 모델을 씁니다. 그때에는
     RUN_FOLDER를 적지 않습니다. 인자는 모두 TEXT입니다.
+
+    --temperature를 주면 답을 찾지 않고 뽑습니다. --top-k, --top-p,
+    --seed는 그때에만 씁니다.
 
     확률이 --least보다 낮으면 답의 자리를 비우고 표준 오류로 되묻습니다.
     날짜를 배운 모델에서는 달력에 없는 날도 그렇게 합니다.
@@ -70,33 +77,44 @@ def translate(words, name, attention, beam, temperature, seed, least, average, b
             f"--attention에는 TEXT 하나가 필요합니다. 받은 것: {len(texts)}개."
         )
     texts = cli_texts.stripped(texts)
-    if beam is not None and temperature is not None:
-        raise BadInput("--beam과 --temperature는 함께 쓰지 않습니다. 하나만 주세요.")
-    if seed is not None and temperature is None:
-        raise BadInput("--seed는 --temperature와 함께 주세요.")
+    _require_one_way(how)
     if name is None:
-        opened = trained.open_folder(folder, average, best)
+        opened = trained.open_folder(folder, checkpoint)
     else:
-        opened = trained.open_model(name, average, best)
+        opened = trained.open_model(name, checkpoint)
     if opened.task == "classify":
         raise BadInput(
-            f"--model에는 글로 답하는 모델이 필요합니다. 받은 것: {name}, 글을 "
-            "분류하는 모델. classify로 써 보세요."
+            "translate에는 글로 답하는 모델이 필요합니다. 받은 것: "
+            f"{name or folder}, 글을 분류하는 모델. classify로 써 보세요."
         )
     tokenizer, model, dates = opened.tokenizer, opened.model, opened.task == "dates"
+    if how["top_k"] is not None and how["top_k"] > tokenizer.vocab_size:
+        raise BadInput(
+            f"--top-k에는 어휘 집합의 크기 {tokenizer.vocab_size} 이하가 필요합니다. "
+            f"받은 것: {how['top_k']}."
+        )
     if least is None:
         least = LEAST if dates else 0.0
-    how = {"beam_size": beam, "temperature": temperature, "seed": seed}
 
     for group in cli_texts.groups(opened, texts):
-        last = _answer(model, tokenizer, group, how, least, dates)
+        last = _answer(model, tokenizer, group, how, probability, least, dates)
     if attention is not None:
         ((_, text),) = group
         _draw_attention(attention, model, tokenizer, text, last[0].ids)
 
 
-def _answer(model, tokenizer, group, how, least, dates):
-    """글마다 답과 확률을 한 줄에 적습니다. 빈 글의 답은 빈 줄입니다."""
+def _require_one_way(how):
+    """찾거나(빔) 뽑거나(온도) 하나입니다."""
+    if how["temperature"] is None:
+        for name in ("top_k", "top_p", "seed"):
+            if how[name] is not None:
+                raise BadInput(f"{flag(name)}는 --temperature와 함께 주세요.")
+    elif how["beam_size"] is not None:
+        raise BadInput("--beam과 --temperature는 함께 쓰지 않습니다. 하나만 주세요.")
+
+
+def _answer(model, tokenizer, group, how, probability, least, dates):
+    """글마다 답을 한 줄에 적습니다. 빈 글의 답은 빈 줄입니다."""
     real = [text for _, text in group if text]
     replies = answers.reply(model, tokenizer, real, **how) if real else []
     in_order = iter(replies)
@@ -106,7 +124,8 @@ def _answer(model, tokenizer, group, how, least, dates):
             continue
         answer = next(in_order)
         reason = answers.doubt(answer, least, dates)
-        click.echo(f"{'' if reason else answer.text}\t{answer.probability:.2f}")
+        line = "" if reason else answer.text
+        click.echo(f"{line}\t{answer.probability:.2f}" if probability else line)
         if reason:
             say(
                 f"되묻습니다: {number}번째 글의 답 "

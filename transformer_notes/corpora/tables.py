@@ -63,25 +63,26 @@ def read_csv(path, *headers):
         OSError: 읽지 못하는 파일.
         ValueError: 첫 줄이나 칸의 수가 다른 줄, 닫지 않은 따옴표, `lines`가 거절한 것.
     """
-    return _named(path, _csv_rows(path), headers, "쉼표로 나눈")
+    return _named(path, csv_rows(path), headers, "쉼표로 나눈")
 
 
 def read_tsv(path, *headers):
     """탭으로 나눈 파일의 줄. 따옴표도 글자입니다. 나머지는 `read_csv`와 같습니다."""
-    rows = ((number, line.split("\t")) for number, line in lines(path))
-    return _named(path, rows, headers, "탭으로 나눈")
+    return _named(path, tsv_rows(path), headers, "탭으로 나눈")
 
 
-def refuse(path, number, expected, given):
-    """줄 하나를 거절하는 `ValueError`. 어디의 무엇이 왜 잘못인지 말합니다."""
-    if len(given) > SHOWN:
-        given = given[: SHOWN - 1] + "…"
-    return ValueError(
-        f"{path}의 {number}번째 줄에는 {expected} 필요합니다. 받은 것: {given!r}."
-    )
+def tsv_rows(path):
+    """탭으로 나눈 파일의 `(줄 번호, 칸의 목록)`. 첫 줄도 빈 줄도 내놓습니다."""
+    return ((number, line.split("\t")) for number, line in lines(path))
 
 
-def _csv_rows(path):
+def csv_rows(path):
+    """쉼표로 나눈 파일의 `(줄 번호, 칸의 목록)`. 첫 줄도 빈 줄도 내놓습니다.
+
+    Raises:
+        OSError: 읽지 못하는 파일.
+        ValueError: 닫지 않은 따옴표, `lines`가 거절한 것.
+    """
     reader = csv.reader((f"{line}\n" for _, line in lines(path)), strict=True)
     while True:
         number = reader.line_num + 1
@@ -95,6 +96,15 @@ def _csv_rows(path):
                 f"받은 것: csv가 읽지 못한 줄 ({error}). 글 안의 따옴표는 두 번 "
                 "적습니다."
             ) from None
+
+
+def refuse(path, number, expected, given):
+    """줄 하나를 거절하는 `ValueError`. 어디의 무엇이 왜 잘못인지 말합니다."""
+    if len(given) > SHOWN:
+        given = given[: SHOWN - 1] + "…"
+    return ValueError(
+        f"{path}의 {number}번째 줄에는 {expected} 필요합니다. 받은 것: {given!r}."
+    )
 
 
 def _named(path, rows, headers, split):
