@@ -640,7 +640,9 @@ def probe():
         read = written("morpheme" if name == "bag" else "bpe", texts)
         tokenizer = learn_vocabulary("character" if name == "lstm" else "bpe", read)
         network = build(name, tokenizer.vocab_size, chosen(name)["dropout"])
-        found[name] = [chosen(name), first_losses(network, tokenizer, read, labels)]
+        tokens = tokenizer.tokenize("최고!!!! ㅋㅋㅋㅋ １０점")
+        losses = first_losses(network, tokenizer, read, labels)
+        found[name] = [chosen(name), tokens, losses]
     found["transformer"].append(chosen("linear"))  # 지울 것을 고르는 법의 하나입니다
     found["tuning"] = [CHOICES, TUNING_SHARE]
     found["scores"] = scored(np.array([0.2, 0.9]), np.array([1, 1]))
