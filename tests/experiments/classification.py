@@ -43,19 +43,6 @@ SETTINGS = {
     "test": 0.1,  # 감상평의 비율. 영화를 통째로 떼어 이만큼에 닿게 합니다
     "validation": 0.05,  # 시험을 떼고 남은 것에서
     "random_test": 50_000,
-    "normalization": "korean",
-    "vocab_size": 8000,
-    "tokens": 4096,
-    "epochs": 5,
-    "least_steps": 600,  # 자료가 적으면 에폭을 늘려 이만큼은 학습합니다
-    "warmup": 0.1,  # 스텝의 비율
-    "checks": 10,  # 검증하는 횟수. 손실이 가장 낮은 가중치를 씁니다
-    "d_model": 128,
-    "num_heads": 4,
-    "num_layers": 2,
-    "d_ff": 512,
-    "lstm_units": 167,  # 방향마다. 파라미터의 수를 트랜스포머와 맞춥니다
-    "bag_width": 177,
     "bins": 10,
     "samples": 12,
     "removed": [1, 2, 4],
@@ -63,9 +50,22 @@ SETTINGS = {
     "removal_least_tokens": 12,
     "random_draws": 5,
 }
+#: 신경망 셋이 함께 쓰는 것. 바꾸면 신경망만 다시 학습합니다.
+TRAINING = {
+    "normalization": "korean",
+    "vocab_size": 8000,
+    "tokens": 2048,
+    "epochs": 4,
+    "least_steps": 300,  # 자료가 적으면 에폭을 늘려 이만큼은 학습합니다
+    "warmup": 0.1,  # 스텝의 비율
+    "checks": 10,  # 검증하는 횟수. 손실이 가장 낮은 가중치를 씁니다
+}
+SIZES = {"d_model": 128, "num_heads": 4, "num_layers": 2, "d_ff": 512}
+LSTM_UNITS = 167  # 방향마다. 파라미터의 수를 트랜스포머와 맞춥니다
+BAG_WIDTH = 177
 #: 모델마다 여섯 가지를 같은 자료에서 해 보고 검증 손실이 가장 낮은 것을 씁니다.
 NEURAL = "transformer", "lstm", "bag"
-RATES = list(itertools.product((0.1, 0.3), (0.0005, 0.001, 0.003)))
+RATES = list(itertools.product((0.1, 0.3, 0.5), (0.0005, 0.001)))
 CHOICES = {name: [{"dropout": d, "peak": p} for d, p in RATES] for name in NEURAL}
 CHOICES["linear"] = [
     {"ngrams": list(ngrams), "strength": strength}
@@ -73,7 +73,7 @@ CHOICES["linear"] = [
     for strength in (4.0, 16.0, 64.0)
 ]
 #: 고른 것의 번호. 쪽이 저장된 검증 손실과 맞는지 시험합니다.
-CHOSEN = {"linear": 1, "transformer": 4, "lstm": 4, "bag": 4}
+CHOSEN = {"linear": 1, "transformer": 2, "lstm": 3, "bag": 3}
 TUNING_SHARE = 0.1
 
 SHARES = 0.01, 0.03, 0.1, 0.3, 1.0
@@ -94,6 +94,7 @@ def planned():
         for choice in range(len(CHOICES[model])):
             yield {"what": "tuning", "model": model, "choice": choice, "seed": 0}
     yield from (row("linear", 1, share=share) for share in SHARES)
+    yield {"what": "words", "seed": 1}
     yield from (row(what, 1, share=0.1) for what in NEURAL)
     yield from (row(what, 1) for what in NEURAL)
     yield from (row("transformer", 1, share=share) for share in SHARES)
@@ -285,15 +286,12 @@ class Other(keras.Model):
 
 def build(what, vocab_size, dropout):
     if what == "transformer":
-        names = "d_model", "num_heads", "num_layers", "d_ff"
-        sizes = {name: SETTINGS[name] for name in names}
-        return Classifier(TransformerConfig(vocab_size, dropout=dropout, **sizes), 2)
+        return Classifier(TransformerConfig(vocab_size, dropout=dropout, **SIZES), 2)
     if what == "lstm":
-        lstm = keras.layers.LSTM(SETTINGS["lstm_units"])
-        both = keras.layers.Bidirectional(lstm)
-        return Other(vocab_size, SETTINGS["d_model"], both, dropout)
+        both = keras.layers.Bidirectional(keras.layers.LSTM(LSTM_UNITS))
+        return Other(vocab_size, SIZES["d_model"], both, dropout)
     mean = keras.layers.GlobalAveragePooling1D()
-    return Other(vocab_size, SETTINGS["bag_width"], mean, dropout)
+    return Other(vocab_size, BAG_WIDTH, mean, dropout)
 
 
 @functools.cache
@@ -311,20 +309,20 @@ def written(vocabulary, texts):
 def learn_vocabulary(vocabulary, texts):
     """학습할 글에서만 배웁니다. 글자 하나가 토큰이려면 아무것도 합치지 않습니다."""
     least = 10**9 if vocabulary == "character" else 2
-    size, normalization = SETTINGS["vocab_size"], SETTINGS["normalization"]
+    size, normalization = TRAINING["vocab_size"], TRAINING["normalization"]
     return Tokenizer.train(texts, size, least, normalization)
 
 
 def batches(tokenizer, texts, labels, seed=0):
     pairs = label_pairs(tokenizer, texts, labels)
-    return training.Batches(pairs, SETTINGS["tokens"], seed)
+    return training.Batches(pairs, TRAINING["tokens"], seed)
 
 
 def fit(model, data, validation, peak):
     """학습하고 검증 손실이 가장 낮았던 가중치를 둡니다."""
-    epochs = max(SETTINGS["epochs"], math.ceil(SETTINGS["least_steps"] / len(data)))
+    epochs = max(TRAINING["epochs"], math.ceil(TRAINING["least_steps"] / len(data)))
     steps = epochs * len(data)
-    warmup = int(SETTINGS["warmup"] * steps)
+    warmup = int(TRAINING["warmup"] * steps)
     schedule = keras.optimizers.schedules.CosineDecay(
         0.0, steps - warmup, warmup_target=peak, warmup_steps=warmup
     )
@@ -338,7 +336,7 @@ def fit(model, data, validation, peak):
             validation=validation,
             optimizer=keras.optimizers.Adam(schedule, beta_2=0.98, epsilon=1e-9),
             label_smoothing=0.0,
-            save_every=max(1, steps // SETTINGS["checks"]),
+            save_every=max(1, steps // TRAINING["checks"]),
             keep=1,
             progress=False,
         )
@@ -547,6 +545,21 @@ def measure_linear(split, share, seed):
     }
 
 
+def heaviest(seed):
+    """선형 모델이 가장 무겁게 세는 글자 묶음. 서로 품은 것은 하나만 적습니다."""
+    train, _, _ = split_reviews("film", seed)
+    model = linear(*texts_and_labels(train), **chosen("linear"))
+    names, weights = model[0].get_feature_names_out(), model[-1].coef_[0]
+    found = {}
+    for side, sign in (("negative", 1), ("positive", -1)):
+        kept = found[side] = []
+        for name in (names[i].strip() for i in np.argsort(sign * weights)):
+            inside = any(name in other or other in name for other in kept)
+            if len(name) > 1 and not inside and len(kept) < SETTINGS["samples"]:
+                kept.append(name)
+    return found
+
+
 def chosen(what):
     return CHOICES[what][CHOSEN[what]]
 
@@ -625,6 +638,8 @@ def measure(what, seed, split="film", share=1.0, vocabulary="bpe", **choice):
         return tuned(seed=seed, **choice)
     if what == "linear":
         return measure_linear(split, share, seed)
+    if what == "words":
+        return heaviest(seed)
     return measure_neural(what, split, share, vocabulary, seed)
 
 
@@ -642,9 +657,9 @@ def probe():
         network = build(name, tokenizer.vocab_size, chosen(name)["dropout"])
         tokens = tokenizer.tokenize("최고!!!! ㅋㅋㅋㅋ １０점")
         losses = first_losses(network, tokenizer, read, labels)
-        found[name] = [chosen(name), tokens, losses]
+        found[name] = [chosen(name), tokens, losses, network.count_params(), TRAINING]
     found["transformer"].append(chosen("linear"))  # 지울 것을 고르는 법의 하나입니다
-    found["tuning"] = [CHOICES, TUNING_SHARE]
+    found["tuning"] = [CHOICES, TUNING_SHARE, TRAINING]
     found["scores"] = scored(np.array([0.2, 0.9]), np.array([1, 1]))
     return found
 
