@@ -31,6 +31,12 @@ from sacrebleu.metrics import BLEU, CHRF
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from transformer_notes import corpora, decoding, training
+from transformer_notes.corpora.sentences import (
+    clean_markup,
+    identifiers,
+    letters,
+    sentence_pairs,
+)
 from transformer_notes.files import replacing
 from transformer_notes.positional_encoding import sinusoidal_encoding
 from transformer_notes.seq2seq import Seq2Seq
@@ -102,48 +108,6 @@ def module(document):
     return part + slash + re.split("[.-]", name)[0] if part == "library" else document
 
 
-def clean(text):
-    """뜻이 없는 표시를 지웁니다: 역따옴표, 링크의 밑줄, 뒤에 코드가 온다는 쌍점 둘."""
-    text = re.sub(r"`([^`]+)`_{0,2}", r"\1", text)
-    text = re.sub(r"\s*::$", ":", text)
-    return " ".join(text.split())
-
-
-#: 문장이 끝난 자리. 줄임말의 점 뒤에서는 자르지 않습니다.
-END = re.compile(
-    r"(?<!\b[eE]\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)"
-    r"(?:(?<=[.?!])|(?<=[.?!][)\"']))\s+"
-)
-
-
-def sentences(source, target):
-    """글과 번역을 문장의 짝으로 나눕니다. 짝이 맞지 않아 보이면 나누지 않습니다.
-
-    문장의 수가 같고, 짝마다 글자 수의 비가 그럴듯할 때에만 나눕니다.
-    """
-    pairs = list(zip(END.split(source), END.split(target)))
-    ratios = [len(b) / len(a) for a, b in pairs]
-    same = len(pairs) == len(END.split(source)) == len(END.split(target))
-    if same and 0.2 <= min(ratios) and max(ratios) <= 1.25:
-        return pairs
-    return [(source, target)]
-
-
-def skeleton(text):
-    """글자만 남긴 글. 이것이 같으면 같은 문장으로 봅니다."""
-    return " ".join(re.findall("[^\\W\\d_]+", text.casefold()))
-
-
-#: 코드의 이름: 밑줄이나 안쪽의 점이 있거나, 소문자 뒤에 대문자가 옵니다.
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*[A-Za-z0-9_]")
-CODE = re.compile(r"_|\w\.\w|[a-z][A-Z]")
-
-
-def identifiers(text):
-    """글에 나온 코드의 이름."""
-    return {name for name in NAME.findall(text) if CODE.search(name)} - {"e.g", "i.e"}
-
-
 @dataclasses.dataclass(frozen=True)
 class Corpus:
     """문장의 짝 `DocumentedPair`를 모듈로 나눈 것과, 그때 센 것."""
@@ -158,7 +122,7 @@ def split_up(pairs):
     """문장의 짝으로 나누고, 번역이 아닌 것과 되풀이를 뺍니다. 센 것도 돌려줍니다."""
     count, found = collections.Counter(pairs=len(pairs)), []
     for pair in pairs:
-        parts = sentences(clean(pair.source), clean(pair.target))
+        parts = sentence_pairs(clean_markup(pair.source), clean_markup(pair.target))
         count["split"] += len(parts) > 1
         found += [pair._replace(source=a, target=b) for a, b in parts]
     # 옮기지 않고 그대로 둔 문장은 번역이 아닙니다.
@@ -171,8 +135,8 @@ def split_up(pairs):
 
 def seen(pairs, learned):
     """배운 문장과 같은 영어인지, 짝마다."""
-    known = {skeleton(pair.source) for pair in learned}
-    return [skeleton(pair.source) in known for pair in pairs]
+    known = {letters(pair.source) for pair in learned}
+    return [letters(pair.source) in known for pair in pairs]
 
 
 @functools.cache
@@ -789,7 +753,7 @@ def probe():
     pairs = [
         corpora.DocumentedPair(*pair, f"library/xml.{place}")
         for place, texts in enumerate(SAMPLE)
-        for pair in sentences(*map(clean, texts))
+        for pair in sentence_pairs(*map(clean_markup, texts))
     ]
     found = {
         "data": {
@@ -800,7 +764,7 @@ def probe():
             "names": sorted(
                 identifiers(" ".join(p.source for p in pairs) + " xmlFile")
             ),
-            "skeleton": skeleton("Changed in 3.7: os_path's  Ärger"),
+            "letters": letters("Changed in 3.7: os_path's  Ärger"),
             "scores": graded(["data의 평균을 반환합니다."], [pairs[0].target]),
             "copied": copied(pairs, [p.source for p in pairs], {"os.killpg"}),
         }
