@@ -47,7 +47,7 @@ SETTINGS = {
     "split_seed": 1,
     "test": 0.1,
     "validation": 0.05,
-    "vocab_size": 8000,
+    "vocab_size": 4000,
     "longest": 64,
     "tokens": 4096,
     "epochs": 12,
@@ -61,17 +61,16 @@ SETTINGS = {
     "num_layers": 3,
     "d_ff": 640,
     "dropout": 0.2,
-    "seq2seq_units": 160,
     "beam_size": 4,
     "sample": 200,
 }
 #: 갈래마다 기본과 다른 것.
 VARIANTS = {
     "transformer": {},
-    "additive": {"attention": "additive"},
-    "recurrent": {"attention": None},
+    "additive": {"attention": "additive", "units": 284},  # 파라미터를 맞춥니다
+    "recurrent": {"attention": None, "units": 302},
     "torch": {},
-    "two_vocabularies": {"vocab_size": 4000, "shared": False},  # 합쳐서 같은 크기
+    "two_vocabularies": {"sizes": [1500, 2500]},  # 더하면 같습니다
     "multi30k": {},
 }
 #: 앞의 것부터 쓸모 있는 차례입니다. 어디에서 멈추어도 앞의 것으로 견줄 수 있습니다.
@@ -205,16 +204,13 @@ def tokenizers(what, train):
     학습할 글에서만 배웁니다. 조사가 코드의 이름과 합쳐진 토큰을 배우지 않도록, 배울
     때에만 둘 사이를 띄웁니다.
     """
-    sides = [
+    source, target = (
         [JOINT.sub(" ", text) for text in texts]
         for texts in zip(*((pair.source, pair.target) for pair in train))
-    ]
-    if VARIANTS[what].get("shared", True):
-        sides = [sides[0] + sides[1]] * 2
-    size = VARIANTS[what].get("vocab_size", SETTINGS["vocab_size"])
-    source = Tokenizer.train(sides[0], size)
-    same = sides[0] is sides[1]
-    return source, source if same else Tokenizer.train(sides[1], size)
+    )
+    if sizes := VARIANTS[what].get("sizes"):
+        return [Tokenizer.train(*side) for side in zip((source, target), sizes)]
+    return [Tokenizer.train(source + target, SETTINGS["vocab_size"])] * 2
 
 
 def batches(pairs, source, target, longest=None, seed=0):
@@ -235,8 +231,7 @@ def batches(pairs, source, target, longest=None, seed=0):
 def build(what, source, target):
     changes = VARIANTS[what]
     if "attention" in changes:
-        units = SETTINGS["seq2seq_units"]
-        return Seq2Seq(target.vocab_size, units, attention=changes["attention"])
+        return Seq2Seq(target.vocab_size, **changes)
     fields = {field.name for field in dataclasses.fields(TransformerConfig)}
     sizes = {key: value for key, value in SETTINGS.items() if key in fields}
     sizes["vocab_size"] = target.vocab_size
