@@ -60,7 +60,8 @@ SETTINGS = {
     "num_heads": 5,
     "num_layers": 3,
     "d_ff": 640,
-    "dropout": 0.2,
+    "dropout": 0.1,
+    "norm_first": True,
     "beam_size": 4,
     "sample": 200,
 }
@@ -478,7 +479,8 @@ def torch_model(size):
 
     d_model, heads = SETTINGS["d_model"], SETTINGS["num_heads"]
     inner, dropout = SETTINGS["d_ff"], SETTINGS["dropout"]
-    options = {"dropout": dropout, "batch_first": True}
+    first = SETTINGS["norm_first"]
+    options = {"dropout": dropout, "batch_first": True, "norm_first": first}
 
     class Rival(nn.Module):
         def __init__(self):
@@ -486,16 +488,17 @@ def torch_model(size):
             self.embedding = nn.Embedding(size, d_model)
             self.dropout = nn.Dropout(dropout)
             layers = SETTINGS["num_layers"]
-            # nn.Transformer는 스택의 끝에 정규화를 더 붙이므로 스택을 스스로 만듭니다.
             encoder = nn.TransformerEncoderLayer(d_model, heads, inner, **options)
             decoder = nn.TransformerDecoderLayer(d_model, heads, inner, **options)
+            # nn.Transformer는 post-norm에도 끝에 정규화를 더 붙이므로 손으로 쌓습니다.
+            ends = [nn.LayerNorm(d_model) if first else None for _ in range(2)]
             self.transformer = nn.Transformer(
                 d_model,
                 heads,
                 custom_encoder=nn.TransformerEncoder(
-                    encoder, layers, enable_nested_tensor=False
+                    encoder, layers, ends[0], enable_nested_tensor=False
                 ),
-                custom_decoder=nn.TransformerDecoder(decoder, layers),
+                custom_decoder=nn.TransformerDecoder(decoder, layers, ends[1]),
                 batch_first=True,
             )
             for part in self.modules():
