@@ -49,17 +49,17 @@ SETTINGS = {
     "validation": 0.05,
     "vocab_size": 4000,
     "longest": 64,
-    "tokens": 4096,
+    "tokens": 1024,
     "epochs": 12,
     "peak": 0.002,
-    "warmup_steps": 400,
+    "warmup_steps": 500,
     "label_smoothing": 0.1,
     "saves": 15,
     "averaged": 5,
-    "d_model": 160,
-    "num_heads": 5,
+    "d_model": 128,
+    "num_heads": 4,
     "num_layers": 3,
-    "d_ff": 640,
+    "d_ff": 512,
     "dropout": 0.1,
     "norm_first": True,
     "beam_size": 4,
@@ -68,8 +68,8 @@ SETTINGS = {
 #: 갈래마다 기본과 다른 것.
 VARIANTS = {
     "transformer": {},
-    "additive": {"attention": "additive", "units": 284},  # 파라미터를 맞춥니다
-    "recurrent": {"attention": None, "units": 302},
+    "additive": {"attention": "additive", "units": 167},  # 파라미터를 맞춥니다
+    "recurrent": {"attention": None, "units": 175},
     "torch": {},
     "two_vocabularies": {"sizes": [1500, 2500]},  # 더하면 같습니다
     "multi30k": {},
@@ -312,7 +312,7 @@ def written(model, source, target, texts, beam_size=None):
             chosen = decoding.greedy(model, ids, *special)
         return target.decode(chosen.numpy())
 
-    return by_length(texts, 32 if beam_size else 128, answer)
+    return by_length(texts, 64 if beam_size else 128, answer)
 
 
 def recurrent_greedy(model, ids, bos_id, eos_id, max_extra=50):
