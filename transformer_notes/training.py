@@ -5,7 +5,6 @@
 `checkpoints`입니다.
 """
 
-import math
 import sys
 import time
 from typing import NamedTuple
@@ -56,6 +55,9 @@ __all__ = [
     "train",
     "update_step",
 ]
+
+#: 손실이 이보다 크면 터진 것입니다. 정답의 확률이 e⁻¹⁰⁰보다 작습니다.
+_EXPLODED = 100.0
 
 
 def train(
@@ -220,8 +222,7 @@ def update_step(model, optimizer, label_smoothing=0.1, pad_id=0):
             if skips
             else context.all_reduce("sum", tf.linalg.global_norm(gradients))
         )
-        limit = 10 * math.log(logits.shape[-1])  # 아무렇게나 찍을 때 손실의 열 배
-        return loss, tokens, tf.math.is_finite(norm) & (loss < limit)
+        return loss, tokens, tf.math.is_finite(norm) & (loss < _EXPLODED)
 
     @tf.function(input_signature=[_BATCH])
     def update(batch):
@@ -275,8 +276,8 @@ def own_rows(batch):
 
 def _explain_explosion(step, loss, checkpoint):
     return (
-        f"{step}번째 스텝에서 멈추었습니다. 손실: {loss:.4g}. NaN이거나, 아무 토큰이나 "
-        "고를 때의 열 배를 넘었거나, 기울기가 유한하지 않습니다. 학습률을 낮추거나 "
+        f"{step}번째 스텝에서 멈추었습니다. 손실: {loss:.4g}. NaN이거나, "
+        f"{_EXPLODED:.0f}을 넘었거나, 기울기가 유한하지 않습니다. 학습률을 낮추거나 "
         "warmup_steps를 늘리고, adam(..., global_clipnorm=1.0)으로 기울기를 자르고, "
         "float16이라면 bfloat16이나 LossScaleOptimizer를 써 보세요. "
         f"마지막 체크포인트: {checkpoint or '없음'}."
