@@ -5,7 +5,8 @@
 자료가 필요하지 않습니다.
 
 `CHOSEN`은 `grid`의 검증 손실이 가장 낮은 곳입니다. 채점할 문답은 고를 때 쓰지 않습니다.
-`grid`는 단계마다 상태를 ``build/experiments``에 두고 다음 단계가 거기에서 이어 갑니다.
+`grid`와 `recorded`는 단계마다 상태를 ``build/experiments``에 두고, 다음 단계가
+거기에서 이어 갑니다.
 """
 
 import collections
@@ -16,6 +17,7 @@ import os
 import re
 import time
 import unicodedata
+import zlib
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -52,11 +54,13 @@ SETTINGS = {
     "width": 39,  # 공개된 예제가 정답을 채우는 길이
 }
 #: (층의 수, 드롭아웃)마다 학습할 에폭. 칸을 더하거나 늘리면 모자란 것만 이어 합니다.
-GRID = {(2, 0.1): 25, (2, 0.3): 10}
+GRID = {(2, 0.1): 60, (2, 0.3): 60, (1, 0.1): 60, (4, 0.1): 60, (6, 0.1): 60}
+#: 기록에 옮겨진 코드처럼: 학습률은 상수이고, 손실은 채운 자리까지 평균합니다.
+RECORDED = {"layers": 4, "dropout": 0.1, "rate": 1e-4, "rows": 64, "epochs": 60}
 #: 여기마다 적습니다.
 STAGES = 10, 25, 60
 #: 머리의 실행을 되풀이할 수. 늘리면 모자란 것만 잽니다.
-SEEDS = 1
+SEEDS = 3
 CHOSEN = {"layers": 2, "dropout": 0.3, "epochs": 9}
 #: 공개된 예제들처럼 오래 학습한 것. 시드 0은 `grid`의 그 칸과 같습니다.
 LONG = {"layers": 2, "dropout": 0.1, "epochs": 25}
@@ -84,6 +88,7 @@ PLAN = [
         for stage in STAGES
         if stage <= last
     ),
+    *({"what": "recorded", "upto": s} for s in STAGES if s <= RECORDED["epochs"]),
     *(
         {"what": what, "split": split, "seed": first + number}
         for number in range(SEEDS)
@@ -164,6 +169,34 @@ def encode(tokenizer, pairs):
 
 def batches(tokenizer, pairs, seed=0):
     return training.Batches(encode(tokenizer, pairs), SETTINGS["tokens"], seed)
+
+
+class Padded:
+    """공개된 예제의 배치: 아무렇게나 `rows`개씩 묶고 답을 `width`자리로 채웁니다."""
+
+    def __init__(self, tokenizer, pairs, rows, seed):
+        self.pad, self.rows, self.seed = tokenizer.pad_id, rows, seed
+        self.pairs = [(s, filled(t, self.pad)) for s, t in encode(tokenizer, pairs)]
+
+    def __len__(self):
+        return -(-len(self.pairs) // self.rows)
+
+    def at(self, step):
+        epoch, place = divmod(step, len(self))
+        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.pairs))
+        chosen = order[place * self.rows : (place + 1) * self.rows]
+        sources, targets = zip(*(self.pairs[row] for row in chosen))
+        targets = np.array(targets)
+        return (pad_rows(sources, self.pad), targets[:, :-1]), targets[:, 1:]
+
+    def fingerprint(self):
+        return zlib.crc32(b"".join(target.tobytes() for _, target in self.pairs))
+
+
+def filled(target, pad):
+    """`<bos>` 다음이 `width`자리인 답. 모자라면 채우고 넘치면 자릅니다."""
+    width = SETTINGS["width"] + 1
+    return pad_rows([target[:width]], pad, width)[0]
 
 
 def drawn(items, count):
@@ -359,27 +392,48 @@ def learn(update, data, first, last, every_epoch=lambda epoch: None):
     }
 
 
-def state_of(layers, dropout, stage):
-    """`grid`가 단계마다 상태를 두는 폴더."""
-    name = f"chatbot-{digest(SETTINGS)[:8]}", f"{layers}-{dropout}-{stage}"
-    return EXPERIMENT.unfinished.parent.joinpath(*name)
+def state_of(name, stage):
+    """단계마다 상태를 두는 폴더."""
+    home = f"chatbot-{digest(SETTINGS)[:8]}"
+    return EXPERIMENT.unfinished.parent / home / f"{name}-{stage}"
 
 
 def grid(layers, dropout, upto):
-    """에폭이 늘 때의 손실, 그리고 검증할 물음에 하는 답. 앞 단계에서 이어 갑니다."""
+    """에폭이 늘 때의 손실, 그리고 검증할 물음에 하는 답."""
+    (train, _, _), tokenizer = prepared("components")
+    model = build(tokenizer, layers, dropout)
+    adam, update = stepper(model)
+    data = batches(tokenizer, train, 1)
+    return traced(model, adam, update, data, f"{layers}-{dropout}", upto)
+
+
+def recorded(upto):
+    """기록에 옮겨진 코드의 학습률과 손실로 배울 때의 같은 것."""
+    (train, _, _), tokenizer = prepared("components")
+    model = build(tokenizer, RECORDED["layers"], RECORDED["dropout"])
+    adam, update = padded_stepper(model)
+    data = Padded(tokenizer, train, RECORDED["rows"], 1)
+    return traced(model, adam, update, data, f"recorded-{digest(RECORDED)[:8]}", upto)
+
+
+def padded_stepper(model):
+    """옵티마이저와, 채운 자리까지 평균한 손실로 한 스텝을 학습하는 함수."""
+    adam = keras.optimizers.Adam(RECORDED["rate"])
+    adam.build(model.trainable_variables)
+    nothing = -1  # 어느 번호도 아니므로 빼는 자리가 없습니다
+    return adam, training.update_step(model, adam, 0.0, pad_id=nothing)
+
+
+def traced(model, adam, update, data, name, upto):
+    """upto 에폭까지 배우며 재는 것. 앞 단계에서 이어 갑니다."""
     (train, validation, _), tokenizer = prepared("components")
     asked = drawn(validation, SETTINGS["asked"])
     seen = batches(tokenizer, drawn(train, SETTINGS["sample"]))
     unseen = batches(tokenizer, validation)
-    data = batches(tokenizer, train, 1)
-    model = build(tokenizer, layers, dropout)
-    adam, update = stepper(model)
     score, curves, at = scorer(model), collections.defaultdict(list), {}
 
     def state(stage):
-        return training.Checkpoints(
-            state_of(layers, dropout, stage), model, adam, data, 1, False
-        )
+        return training.Checkpoints(state_of(name, stage), model, adam, data, 1, False)
 
     before = max((stage for stage in STAGES if stage < upto), default=0)
     first = state(before).restore() // len(data)
@@ -387,10 +441,10 @@ def grid(layers, dropout, upto):
     def every_epoch(epoch):
         if epoch <= before:
             return
-        for name, part in (("training", seen), ("validation", unseen)):
+        for part_name, part in (("training", seen), ("validation", unseen)):
             loss, accuracy = score(part)
-            curves[f"{name}_loss"].append(loss)
-            curves[f"{name}_accuracy"].append(accuracy)
+            curves[f"{part_name}_loss"].append(loss)
+            curves[f"{part_name}_accuracy"].append(accuracy)
         if epoch in SETTINGS["answered_at"]:
             given = reply(model, tokenizer, [pair.question for pair in asked])
             at[str(epoch)] = scores(given, asked, train)
@@ -423,7 +477,7 @@ def long(split, seed):
     adam, update = stepper(model)
     data, first = batches(tokenizer, train, seed + 1), 0
     if (split, seed) == ("components", 0):
-        folder = state_of(*LONG.values())
+        folder = state_of(f"{LONG['layers']}-{LONG['dropout']}", LONG["epochs"])
         first = training.Checkpoints(folder, model, adam, data, 1, False).restore()
     spent = learn(update, data, first // len(data), LONG["epochs"])
     shown = SETTINGS["shown"] if (split, seed) == ("components", 0) else 0
@@ -473,7 +527,7 @@ def published(model, tokenizer, pairs):
     totals = np.zeros(3)
     for start in range(0, len(rows), 64):
         sources, targets = zip(*rows[start : start + 64])
-        targets = pad_rows([target[: width + 1] for target in targets], pad, width + 1)
+        targets = np.array([filled(target, pad) for target in targets])
         labels = targets[:, 1:]
         logits = model((pad_rows(sources, pad), targets[:, :-1]), training=False)
         losses, real = training.token_losses(labels, logits)
@@ -486,6 +540,7 @@ MEASURES = {
     "data": describe,
     "retrieval": retrieval,
     "grid": grid,
+    "recorded": recorded,
     "chosen": chosen,
     "long": long,
 }
@@ -510,6 +565,9 @@ def probe():
     losses = [round(float(update(data.at(step))[0]), 4) for step in range(3)]
     rates = [round(float(adam.learning_rate), 7)]
     nearest = retrieved(ANALYZERS[1], train, test[:20])
+    keras.utils.set_random_seed(1)
+    _, padded = padded_stepper(build(tokenizer, 1, 0.1))
+    rows = Padded(tokenizer, train, RECORDED["rows"], 1)
     return {
         "split": {name: digest(found) for name, found in parts.items()},
         "first": {"losses": losses, "rates": rates, "score": scorer(model)(data)},
@@ -522,6 +580,10 @@ def probe():
             "analyzers": ANALYZERS,
             "answers": nearest[:3],
             "scores": scores(nearest, test[:20], train),
+        },
+        "recorded": {
+            **RECORDED,
+            "losses": [round(float(padded(rows.at(step))[0]), 4) for step in range(3)],
         },
         "chosen": {
             **CHOSEN,
