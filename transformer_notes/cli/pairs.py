@@ -226,7 +226,7 @@ def encode(tokenizer, pairs, max_length, labels):
     if not all(fits):
         warn(
             f"{max_length}토큰보다 긴 짝 {fits.count(False):,}개를 뺍니다. "
-            "넣으려면 --max-length를 늘리세요."
+            "다 넣으려면 --max-length를 늘려 새로 학습하세요."
         )
     return list(itertools.compress(pairs, fits)), list(itertools.compress(rows, fits))
 

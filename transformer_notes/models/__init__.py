@@ -38,8 +38,12 @@ class Pretrained:
     #: 모델의 내력. 명령, 데이터, 점수, 판이 파일에 적힌 그대로 있습니다.
     card: dict
 
-    def translate(self, texts, beam_size=None, temperature=None, seed=None):
+    def translate(self, texts, **how):
         """글마다의 답입니다. `decoding.translate`와 같습니다.
+
+        Args:
+            texts: 문자열의 목록.
+            **how: 답을 고르는 방법. `decoding.translate`가 받는 것입니다.
 
         Raises:
             ValueError: 글을 분류하는 모델. 나머지는 `decoding.translate`와 같습니다.
@@ -49,14 +53,7 @@ class Pretrained:
                 "translate에는 글로 답하는 모델이 필요합니다. 받은 것: 글을 분류하는 "
                 "모델. classify를 부르세요."
             )
-        return decoding.translate(
-            self.model,
-            self.tokenizer,
-            texts,
-            beam_size=beam_size,
-            temperature=temperature,
-            seed=seed,
-        )
+        return decoding.translate(self.model, self.tokenizer, texts, **how)
 
     def classify(self, texts):
         """글마다 레이블의 확률입니다. 레이블의 이름은 `card["labels"]`에 있습니다.
