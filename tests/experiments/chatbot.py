@@ -27,6 +27,7 @@ import numpy as np
 import tensorflow as tf
 from experiment import ROOT, Experiment
 from sacrebleu.metrics import CHRF
+from shipping import ship
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from transformer_notes import corpora, decoding, training
@@ -95,15 +96,14 @@ PLAN = [
         for what, first, splits in (("chosen", 1, SPLITS[:1]), ("long", 0, SPLITS))
         for split in splits
     ),
+    {"what": "shipped"},
 ]
 
 
 # --- 자료 ----------------------------------------------------------------------------
 
 
-@functools.cache
-def conversations():
-    """공개된 문답 모두."""
+def path_of_data():
     folder = os.environ.get("TRANSFORMER_NOTES_DATA", ROOT / "build" / "data")
     path = Path(folder) / SETTINGS["data"]
     if not path.exists():
@@ -111,7 +111,13 @@ def conversations():
             f"자료가 없습니다: {path}. 이 파일의 맨 위에 적힌 것을 받아 폴더에 두고 "
             "TRANSFORMER_NOTES_DATA로 그 폴더를 알려 주세요."
         )
-    return corpora.load_chatbot_csv(path)
+    return path
+
+
+@functools.cache
+def conversations():
+    """공개된 문답 모두."""
+    return corpora.load_chatbot_csv(path_of_data())
 
 
 def bare(question):
@@ -484,6 +490,35 @@ def long(split, seed):
     return {**spent, **judged(model, split, seed, shown)}
 
 
+def shipped():
+    """오래 학습한 시드 0의 모델을 패키지에 싣고, 묶음째 떼어 둔 문답에서 채점합니다."""
+    (train, _, test), tokenizer = prepared("components")
+    model = build(tokenizer, LONG["layers"], LONG["dropout"])
+    data = batches(tokenizer, train, 1)
+    folder = state_of(f"{LONG['layers']}-{LONG['dropout']}", LONG["epochs"])
+    training.Checkpoints(folder, model, stepper(model)[0], data, 1, False).restore()
+
+    def chrf(model):
+        given = reply(model, tokenizer, [pair.question for pair in test])
+        return {"chrf": scores(given, test, train)["chrf"]}
+
+    return ship(
+        "chatbot",
+        model,
+        tokenizer,
+        "chat",
+        __file__,
+        data={
+            "name": "songys/Chatbot_data ChatbotData.csv",
+            "sha256": hashlib.sha256(path_of_data().read_bytes()).hexdigest(),
+            "license": "MIT",
+        },
+        batches=data,
+        held_out=batches(tokenizer, test),
+        score=chrf,
+    )
+
+
 def judged(model, split, seed, count):
     """떼어 둔 문답의 손실과, 만든 답의 점수. 앞의 답 몇을 적어 둡니다."""
     (train, _, test), tokenizer = prepared(split)
@@ -543,6 +578,7 @@ MEASURES = {
     "recorded": recorded,
     "chosen": chosen,
     "long": long,
+    "shipped": shipped,
 }
 
 

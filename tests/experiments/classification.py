@@ -28,6 +28,7 @@ import tensorflow as tf
 from experiment import ROOT, Experiment
 from kiwipiepy import Kiwi
 from scipy import sparse, stats
+from shipping import ship
 from sklearn import metrics
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -174,10 +175,14 @@ IRONY = [
 # --- 자료 ----------------------------------------------------------------------------
 
 
+def path_of_data():
+    folder = os.environ.get("TRANSFORMER_NOTES_DATA", ROOT / "build" / "data")
+    return Path(folder) / SETTINGS["reviews"]
+
+
 @functools.cache
 def reviews():
-    folder = os.environ.get("TRANSFORMER_NOTES_DATA", ROOT / "build" / "data")
-    return corpora.load_reviews(Path(folder) / SETTINGS["reviews"])
+    return corpora.load_reviews(path_of_data())
 
 
 def split_reviews(split, seed, share=1.0):
@@ -220,8 +225,7 @@ def described(split, seed):
     learned, labels = texts_and_labels(train)
     texts, truth = texts_and_labels(test)
     constant = np.full(len(truth), float(labels.mean() > 0.5))
-    path = Path(os.environ.get("TRANSFORMER_NOTES_DATA", ROOT / "build" / "data"))
-    content = (path / SETTINGS["reviews"]).read_bytes()
+    content = path_of_data().read_bytes()
     lengths = np.array([len(text) for text in counted.elements()])
     return {
         "data": hashlib.sha256(content).hexdigest()[:16],
@@ -588,6 +592,9 @@ def measure_neural(what, split, share, vocabulary, seed):
         **reported(p, test, texts),
         **ironic(lambda texts: probabilities(encode(texts))),
     }
+    labels_of_run = what, split, share, vocabulary, seed
+    if labels_of_run == ("transformer", "film", 1.0, "bpe", 1):
+        found |= ship_reader(model, tokenizer, batches(tokenizer, read, labels), test)
     explained = split == "film" and vocabulary == "bpe" and share >= TUNING_SHARE
     if what == "transformer" and explained:
         other = linear(texts, labels, **chosen("linear"))
@@ -597,6 +604,25 @@ def measure_neural(what, split, share, vocabulary, seed):
         with uniform_attention(model):
             found["uniform"] = scored(probabilities(ids), truth)["accuracy"]
     return found
+
+
+def ship_reader(model, tokenizer, data, test):
+    """모델 파일을 쓰고 떼어 둔 영화에서 채점합니다."""
+    return ship(
+        "reviews",
+        model,
+        tokenizer,
+        "classify",
+        __file__,
+        data={
+            "name": f"e9t/nsmc {SETTINGS['reviews']}",
+            "sha256": hashlib.sha256(path_of_data().read_bytes()).hexdigest(),
+            "license": "CC0 1.0",
+        },
+        batches=data,
+        held_out=batches(tokenizer, *texts_and_labels(test)),
+        labels=["부정", "긍정"],
+    )
 
 
 def trained(what, tokenizer, texts, labels, validation, seed, vocabulary, choice):

@@ -28,6 +28,7 @@ import numpy as np
 import tensorflow as tf
 from experiment import ROOT, Experiment
 from sacrebleu.metrics import BLEU, CHRF
+from shipping import ship
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from transformer_notes import corpora, decoding, training
@@ -78,6 +79,7 @@ VARIANTS = {
 PLAN = [
     {"what": "baselines"},
     {"what": "transformer", "seed": 1},
+    {"what": "shipped"},
     {"what": "additive", "seed": 1},
     {"what": "torch", "seed": 1},
     {"what": "transformer", "seed": 2},
@@ -646,6 +648,8 @@ def place_of(what, seed):
 def measure(what, seed=None):
     if what == "baselines":
         return baselines()
+    if what == "shipped":
+        return shipped()
     keras.backend.clear_session()
     tf.config.experimental.enable_op_determinism()
     keras.utils.set_random_seed(seed)
@@ -687,6 +691,38 @@ def measure(what, seed=None):
         if what != "multi30k":
             found.setdefault("answers", {})[name] = [answers[i] for i in sample()]
     return found | {"seconds_testing": round(time.perf_counter() - start, 1)}
+
+
+def shipped():
+    """가중치를 평균한 시드 1의 모델을 패키지에 싣고, 떼어 둔 문장에서 채점합니다."""
+    corpus = python_docs()
+    tokenizer, _ = tokenizers("transformer", corpus.train)
+    data, _ = batches(corpus.train, tokenizer, tokenizer, SETTINGS["longest"], 1)
+    model = build("transformer", tokenizer, tokenizer)
+    model(data.at(0)[0])
+    folder = place_of("transformer", 1)
+    model.set_weights(training.average_checkpoints(folder, SETTINGS["averaged"]))
+    texts, references = zip(*((pair.source, pair.target) for pair in corpus.test))
+
+    def greedily(model):
+        return graded(written(model, tokenizer, tokenizer, texts), references)
+
+    path = path_of("python_docs.en-ko.tsv.gz")
+    return ship(
+        "translator",
+        model,
+        tokenizer,
+        "translate",
+        __file__,
+        data={
+            "name": f"python/python-docs-ko {path.name}",
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            "license": "PSF-2.0",
+        },
+        batches=data,
+        held_out=batches(corpus.test, tokenizer, tokenizer)[0],
+        score=greedily,
+    )
 
 
 def count(model):
