@@ -71,6 +71,16 @@ class Book:
         )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def leave_no_determinism():
+    """프로세스의 모든 연산을 바꾸는 설정을 다음 시험 파일에 남기지 않습니다."""
+    yield
+    if "tensorflow" in sys.modules:
+        from tensorflow.python.framework.config import disable_op_determinism
+
+        disable_op_determinism()  # 켜는 길만 공개되어 있습니다
+
+
 @pytest.fixture
 def book(tmp_path):
     return Book(tmp_path)
