@@ -23,7 +23,10 @@ def run(path, folder):
     copy = Path(shutil.copy(path, folder))
     command = Path(sys.executable).with_name("jupyter-execute")
     result = subprocess.run(
-        [command, "--inplace", copy], env=environment, capture_output=True, text=True
+        [command, "--inplace", "--timeout=600", copy],
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     if result.returncode:
         return result.stderr
