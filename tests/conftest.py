@@ -90,3 +90,31 @@ def book(tmp_path):
 def shared_book(tmp_path_factory):
     """한 시험 파일이 함께 쓰는 책입니다. 시험은 바꾼 것을 되돌립니다."""
     return Book(tmp_path_factory.mktemp("book"))
+
+
+@pytest.fixture(scope="session")
+def words(tmp_path_factory):
+    """낱말을 숫자로 적는 법을 배운 학습 폴더."""
+    from command_line import SMALL, run, write_pairs
+
+    folder = tmp_path_factory.mktemp("runs") / "words"
+    pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.tsv")
+    run("train", folder, "--data", pairs, *SMALL)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def words_model(words):
+    """그 폴더의 (토크나이저, 모델)."""
+    from transformer_notes.cli import run_folder
+
+    return run_folder.open_model(words, run_folder.read(words))
+
+
+@pytest.fixture
+def opened(words, words_model, monkeypatch):
+    """같은 폴더. 이 프로세스의 명령은 모델을 다시 열지 않습니다."""
+    from transformer_notes.cli import run_folder
+
+    monkeypatch.setattr(run_folder, "open_model", lambda *_: words_model)
+    return words

@@ -12,31 +12,11 @@ from command_line import COMMAND, ROOT, SMALL, refuse, run, write_pairs
 from transformer_notes import decoding
 from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import pairs as cli_pairs
-from transformer_notes.cli import run_folder
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "words"
-    pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.tsv")
-    run("train", folder, "--data", pairs, *SMALL)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(finished):
-    return run_folder.open_model(finished, run_folder.read(finished))
-
-
-@pytest.fixture
-def opened(finished, model, monkeypatch):
-    monkeypatch.setattr(run_folder, "open_model", lambda *_: model)
-    return finished
-
-
-def test_the_probability_is_the_product_over_the_tokens(opened, model):
+def test_the_probability_is_the_product_over_the_tokens(opened, words_model):
     """패딩 없이 한 글씩, 토큰 하나씩 곱한 것과 같습니다."""
-    tokenizer, network = model
+    tokenizer, network = words_model
     texts = ["하나 둘 셋", "넷", "영 영 다섯 둘"]
     for text, found in zip(texts, cli_answers.reply(network, tokenizer, texts)):
         source, p = tokenizer.encode([text], eos=True), 1.0
@@ -113,10 +93,10 @@ def test_answers_are_drawn_on_request(opened):
         assert run("translate", opened, *texts, *calm).stdout == greedy
 
 
-def test_drawing_and_searching_are_two_things(opened, model):
+def test_drawing_and_searching_are_two_things(opened, words_model):
     both = "translate", opened, "둘", "--temperature", 1, "--beam", 2
     assert "--beam과 --temperature" in refuse(*both)
-    tokenizer, network = model
+    tokenizer, network = words_model
     with pytest.raises(ValueError, match="beam_size와 temperature"):
         decoding.translate(network, tokenizer, ["둘"], beam_size=2, temperature=1.0)
     for name in ("seed", "top_k", "top_p"):
@@ -131,8 +111,8 @@ def test_drawing_and_searching_are_two_things(opened, model):
     assert f"어휘 집합의 크기 {largest} 이하" in refuse(*drawn, largest + 1)
 
 
-def test_unknown_characters_are_read_as_what_they_mean(opened, model, tmp_path):
-    tokenizer, _ = model
+def test_unknown_characters_are_read_as_what_they_mean(opened, words_model, tmp_path):
+    tokenizer, _ = words_model
     assert cli_pairs.readable(tokenizer, "１２ 둘") == "12 둘"
     assert cli_pairs.readable(tokenizer, "ⓐ둘") == "ⓐ둘"  # a도 모르는 글자입니다
     plain = run("translate", opened, "하나 둘 셋").stdout
@@ -194,16 +174,16 @@ def on_a_terminal(*arguments, typed=b""):
     return process.returncode, shown.decode("utf-8", "replace")
 
 
-def test_a_terminal_has_a_prompt_and_lets_the_line_be_edited(finished):
+def test_a_terminal_has_a_prompt_and_lets_the_line_be_edited(words):
     """왼쪽 화살표를 두 번 누르고 고칩니다. 줄을 고치지 못하면 ^[[D가 글에 남습니다."""
     typed = "하나 둘 넷".encode() + b"\x1b[D" + b"\x1b[3~" + "셋".encode() + b"\r\x04"
-    code, shown = on_a_terminal("translate", finished, typed=typed)
+    code, shown = on_a_terminal("translate", words, typed=typed)
     assert code == 0 and "> " in shown and "끝내려면 Ctrl-D" in shown
     assert re.search(r"^123\r$", shown, re.M), shown
     assert "^[[D" not in shown and "학습에서 보지 못한" not in shown
 
 
-def test_scoring_shows_how_far_it_is_on_a_terminal_only(finished):
-    code, shown = on_a_terminal("evaluate", finished)
+def test_scoring_shows_how_far_it_is_on_a_terminal_only(words):
+    code, shown = on_a_terminal("evaluate", words)
     assert code == 0 and "채점" in shown and "100%" in shown
-    assert "채점" not in run("evaluate", finished).output
+    assert "채점" not in run("evaluate", words).output

@@ -10,33 +10,13 @@ import termios
 import time
 
 import pytest
-from command_line import COMMAND, ROOT, SMALL, refuse, run, write_pairs
+from command_line import COMMAND, ROOT, refuse, run
 
 from transformer_notes.classification import Classifier
-from transformer_notes.cli import run_folder
 from transformer_notes.cli.chat import HELP
 from transformer_notes.models import files
 from transformer_notes.tokenization import Tokenizer
 from transformer_notes.transformer import TransformerConfig
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "words"
-    pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.tsv")
-    run("train", folder, "--data", pairs, *SMALL)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(finished):
-    return run_folder.open_model(finished, run_folder.read(finished))
-
-
-@pytest.fixture
-def opened(finished, model, monkeypatch):
-    monkeypatch.setattr(run_folder, "open_model", lambda *_: model)
-    return finished
 
 
 def chat(folder, *lines):
@@ -107,7 +87,12 @@ def test_a_line_that_is_not_utf8_is_skipped(opened):
 
 def test_the_way_of_answering_can_be_changed(opened):
     given, told = chat(
-        opened, "/beam 4", "하나 둘 셋", "/temperature 0.01", "하나 둘 셋", "/beam 1"
+        opened,
+        "/beam 4",
+        "하나 둘 셋",
+        "/temperature 0.01",
+        "하나 둘 셋",
+        "/beam 1",
     )
     assert given == ["123", "123"]
     assert told.splitlines() == [
@@ -172,13 +157,13 @@ def test_a_picture_that_cannot_be_written_is_told(opened, tmp_path):
     assert told == f"그림을 쓰지 못했습니다: {path}. 없는 자리입니다.\n"
 
 
-def test_a_folder_and_a_model_are_two_things(finished):
-    line = refuse("chat", finished, "--model", "chatbot")
+def test_a_folder_and_a_model_are_two_things(words):
+    line = refuse("chat", words, "--model", "chatbot")
     assert "RUN_FOLDER와 --model" in line
 
 
-def test_a_model_file_answers_as_its_folder(opened, model, tmp_path):
-    tokenizer, network = model
+def test_a_model_file_answers_as_its_folder(opened, words_model, tmp_path):
+    tokenizer, network = words_model
     files.write(tmp_path / "words.safetensors", network, tokenizer, "chat", {})
     asked = run("chat", "--model", tmp_path / "words.safetensors", stdin="하나 둘 셋\n")
     assert asked.stdout.splitlines() == chat(opened, "하나 둘 셋")[0]
@@ -257,8 +242,8 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(finished):
-    opened = Terminal(finished)
+def terminal(words):
+    opened = Terminal(words)
     yield opened
     if opened.process.poll() is None:
         opened.process.kill()
@@ -297,9 +282,9 @@ def test_an_empty_line_and_a_key_end_it(terminal, key):
     assert b"Traceback" not in terminal.shown
 
 
-def test_answers_go_to_a_file_and_the_prompt_does_not(finished, tmp_path):
+def test_answers_go_to_a_file_and_the_prompt_does_not(words, tmp_path):
     with open(tmp_path / "answers.txt", "wb") as file:
-        terminal = Terminal(finished, stdout=file)
+        terminal = Terminal(words, stdout=file)
         terminal.wait_for(">")
         terminal.type("하나 둘 셋\r")
         terminal.wait_for(">")

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from transformer_notes.cli import answers, pairs, pictures, trained
+from transformer_notes.cli import answers, pairs, pictures, texts, trained
 from transformer_notes.cli.korean import (
     BadInput,
     Command,
     os_error_reason,
     say,
-    warn,
 )
 from transformer_notes.cli.options import MODEL, PICTURE, TEMPERATURE, Value
 
@@ -134,9 +133,8 @@ class _Conversation:
     """답하는 방법과, 방금 한 물음과 답."""
 
     def __init__(self, opened):
-        self.tokenizer, self.model = opened.tokenizer, opened.model
-        self.longest = opened.max_length
-        self.korean = any(map(HANGUL.search, self.tokenizer.vocabulary))
+        self.opened = opened
+        self.korean = any(map(HANGUL.search, opened.tokenizer.vocabulary))
         self.how = {}
         self.last = None
 
@@ -149,7 +147,8 @@ class _Conversation:
             text = ""
         if not text:
             return ""
-        (reply,) = answers.reply(self.model, self.tokenizer, [text], **self.how)
+        model, tokenizer = self.opened.model, self.opened.tokenizer
+        (reply,) = answers.reply(model, tokenizer, [text], **self.how)
         self.last = text, reply
         answers.warn_unfinished([reply])
         if not reply.text:
@@ -157,32 +156,17 @@ class _Conversation:
         return reply.text
 
     def _readable(self, question):
-        """모델이 읽을 글. 읽지 못할 글은 거절하고, 모르는 글자는 알립니다."""
+        """모델이 읽을 글. 한국어가 아니거나 아는 글자가 없는 글은 거절합니다."""
+        tokenizer = self.opened.tokenizer
         if self.korean and not HANGUL.search(question):
             raise BadInput(
                 "한국어로 물어 주세요. 한글이 없는 글입니다: "
                 f"{pairs.shortened(question)!r}."
             )
-        try:
-            text = pairs.readable(self.tokenizer, question)
-            length = len(self.tokenizer.encode(text, eos=True))
-        except ValueError:
-            raise BadInput("UTF-8이 아닌 글입니다. 다시 적어 주세요.") from None
-        if length > self.longest:
-            raise BadInput(
-                f"물음이 너무 깁니다. 이 모델은 {self.longest}토큰까지 읽습니다. 받은 "
-                f"것: {length}토큰. 짧게 물어 주세요."
-            )
-        unknown = self.tokenizer.unknown_characters(text)
-        if unknown:
-            if set(text.replace(" ", "")) <= set(unknown):
-                raise BadInput("아는 글자가 하나도 없습니다. 다르게 물어 주세요.")
-            warn(
-                "학습에서 보지 못한 글자가 있습니다: "
-                f"{pairs.shortened(' '.join(unknown))}. <unk>로 읽으므로 답을 믿기 "
-                "어렵습니다."
-            )
-        return text
+        text = pairs.readable(tokenizer, question)
+        if set(text.replace(" ", "")) <= set(tokenizer.unknown_characters(text)):
+            raise BadInput("아는 글자가 하나도 없습니다. 다르게 물어 주세요.")
+        return texts.readable(self.opened, text, "물음")
 
     def obey(self, line):
         """명령을 따릅니다. 끝내라는 것이면 False를 냅니다."""
@@ -211,8 +195,9 @@ class _Conversation:
         if self.last is None:
             raise BadInput("아직 답한 것이 없습니다. 먼저 물어 주세요.")
         text, reply = self.last
+        model, tokenizer = self.opened.model, self.opened.tokenizer
         try:
-            pictures.draw_attention(path, self.model, self.tokenizer, text, reply.ids)
+            pictures.draw_attention(path, model, tokenizer, text, reply.ids)
         except OSError as error:
             reason = os_error_reason(error)
             raise BadInput(f"그림을 쓰지 못했습니다: {path}. {reason}.") from error

@@ -121,7 +121,13 @@ def readable(tokenizer, text):
 
     전각 숫자 '２'가 '2'로 됩니다. 아는 글자는 학습한 그대로 둡니다.
     """
-    for character in tokenizer.unknown_characters(text):
+    try:
+        unknown = tokenizer.unknown_characters(text)
+    except ValueError:
+        raise BadInput(
+            f"글이 UTF-8이 아닙니다: {shortened(text)!r}. UTF-8로 적어 주세요."
+        ) from None
+    for character in unknown:
         plain = unicodedata.normalize("NFKC", character)
         if not tokenizer.unknown_characters(plain):
             text = text.replace(character, plain)

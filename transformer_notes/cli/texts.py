@@ -1,4 +1,4 @@
-"""글을 받는 길: 인자, 표준 입력, 터미널. `translate`와 `classify`가 함께 씁니다."""
+"""글을 받는 길: 인자, 표준 입력, 터미널. 글에 답하는 명령들이 함께 씁니다."""
 
 import contextlib
 import sys
@@ -25,7 +25,7 @@ def groups(trained, texts):
     numbered = enumerate(texts or _standard_input(), start=1)
     for group in pairs.groups(numbered, 1 if sys.stdin.isatty() else answers.BATCH):
         number, _ = group[-1]
-        yield [(n, _checked(trained, n, text)) for n, text in group]
+        yield [(n, readable(trained, text, f"{n}번째 글")) for n, text in group]
     if not number:
         raise BadInput("표준 입력이 비어 있습니다. 한 줄에 글 하나씩 주세요.")
 
@@ -57,28 +57,28 @@ def _typed():
             warn("UTF-8이 아닌 줄을 건너뜁니다.")
 
 
-def _checked(trained, number, text):
-    """읽을 글. 너무 긴 글은 거절하고, 답을 믿기 어려운 글은 경고합니다."""
-    try:
-        text = pairs.readable(trained.tokenizer, text)
-        length = len(trained.tokenizer.encode(text, eos=True))
-    except ValueError:
-        raise BadInput(f"{number}번째 글은 UTF-8이 아닙니다.") from None
+def readable(trained, text, name):
+    """모델이 읽을 글. 너무 긴 글은 거절하고, 답을 믿기 어려운 글은 경고합니다.
+
+    name은 그 글을 부르는 말입니다. '글', '물음'처럼 받침으로 끝납니다.
+    """
+    text = pairs.readable(trained.tokenizer, text)
+    length = len(trained.tokenizer.encode(text, eos=True))
     if length > trained.max_length:
         raise BadInput(
-            f"{number}번째 글이 너무 깁니다. 이 모델은 {trained.max_length}토큰까지 "
-            f"받습니다. 받은 것: {length}토큰. 나누어 주세요."
+            f"{name}이 너무 깁니다. 이 모델은 {trained.max_length}토큰까지 받습니다. "
+            f"받은 것: {length}토큰. 나누거나 줄여 주세요."
         )
     unknown = trained.tokenizer.unknown_characters(text)
     if unknown:
         warn(
-            f"{number}번째 글에 학습에서 보지 못한 글자가 있습니다: "
+            f"{name}에 학습에서 보지 못한 글자가 있습니다: "
             f"{pairs.shortened(' '.join(unknown))}. <unk>로 읽으므로 답을 믿기 "
             "어렵습니다."
         )
     elif trained.longest_source is not None and length > trained.longest_source:
         warn(
-            f"{number}번째 글({length}토큰)이 학습한 어떤 입력"
+            f"{name}({length}토큰)이 학습한 어떤 입력"
             f"({trained.longest_source}토큰)보다 깁니다. 답을 믿기 어렵습니다."
         )
     return text
