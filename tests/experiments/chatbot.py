@@ -60,9 +60,9 @@ GRID = {(2, 0.1): 60, (2, 0.3): 60, (1, 0.1): 60, (4, 0.1): 60, (6, 0.1): 60}
 RECORDED = {"layers": 4, "dropout": 0.1, "rate": 1e-4, "rows": 64, "epochs": 60}
 #: 여기마다 적습니다.
 STAGES = 10, 25, 60
-#: 머리의 실행을 되풀이할 수. 늘리면 모자란 것만 잽니다.
+#: 묶음째 나눈 문답에서 되풀이할 수. 섞어 나눈 것은 한 번만 잽니다.
 SEEDS = 3
-CHOSEN = {"layers": 2, "dropout": 0.3, "epochs": 9}
+CHOSEN = {"layers": 2, "dropout": 0.3, "epochs": 11}
 #: 공개된 예제들처럼 오래 학습한 것. 시드 0은 `grid`의 그 칸과 같습니다.
 LONG = {"layers": 2, "dropout": 0.1, "epochs": 25}
 #: 답을 만드는 법.
@@ -94,7 +94,7 @@ PLAN = [
         {"what": what, "split": split, "seed": first + number}
         for number in range(SEEDS)
         for what, first, splits in (("chosen", 1, SPLITS[:1]), ("long", 0, SPLITS))
-        for split in splits
+        for split in splits[: 1 if number else None]
     ),
     {"what": "shipped"},
 ]
