@@ -157,6 +157,12 @@ def test_a_picture_that_cannot_be_written_is_told(opened, tmp_path):
     assert told == f"그림을 쓰지 못했습니다: {path}. 없는 자리입니다.\n"
 
 
+def test_the_model_that_comes_along_answers_without_a_name():
+    said = run("chat", stdin="안녕하세요\n").stdout
+    assert len(said.splitlines()) == 1 and said.strip()
+    assert said == run("chat", "--model", "chatbot", stdin="안녕하세요\n").stdout
+
+
 def test_a_folder_and_a_model_are_two_things(words):
     line = refuse("chat", words, "--model", "chatbot")
     assert "RUN_FOLDER와 --model" in line

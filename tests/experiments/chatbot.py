@@ -54,10 +54,20 @@ SETTINGS = {
     "max_extra": 30,
     "width": 39,  # 공개된 예제가 정답을 채우는 길이
 }
-#: (층의 수, 드롭아웃)마다 학습할 에폭. 칸을 더하거나 늘리면 모자란 것만 이어 합니다.
-GRID = {(2, 0.1): 60, (2, 0.3): 60, (1, 0.1): 60, (4, 0.1): 60, (6, 0.1): 60}
+#: (층의 수, 드롭아웃, 정규화의 자리)마다 학습할 에폭. 칸을 더하거나 늘리면 모자란 것만
+#: 이어 합니다.
+GRID = {
+    (2, 0.1, "post"): 60,
+    (2, 0.3, "post"): 60,
+    (1, 0.1, "post"): 60,
+    (4, 0.1, "post"): 60,
+    (2, 0.1, "pre"): 25,
+    (4, 0.1, "pre"): 25,
+    (2, 0.3, "pre"): 25,
+    (6, 0.1, "post"): 25,
+}
 #: 기록에 옮겨진 코드처럼: 학습률은 상수이고, 손실은 채운 자리까지 평균합니다.
-RECORDED = {"layers": 4, "dropout": 0.1, "rate": 1e-4, "rows": 64, "epochs": 60}
+RECORDED = {"layers": 4, "dropout": 0.1, "rate": 1e-4, "rows": 64, "epochs": 25}
 #: 여기마다 적습니다.
 STAGES = 10, 25, 60
 #: 묶음째 나눈 문답에서 되풀이할 수. 섞어 나눈 것은 한 번만 잽니다.
@@ -84,8 +94,8 @@ PLAN = [
     *({"what": "data", "split": split} for split in SPLITS),
     *({"what": "retrieval", "split": split} for split in SPLITS),
     *(
-        {"what": "grid", "layers": layers, "dropout": dropout, "upto": stage}
-        for (layers, dropout), last in GRID.items()
+        {"what": "grid", "layers": n, "dropout": rate, "norm": norm, "upto": stage}
+        for (n, rate, norm), last in GRID.items()
         for stage in STAGES
         if stage <= last
     ),
@@ -327,10 +337,10 @@ def retrieval(split):
 # --- 모델 ----------------------------------------------------------------------------
 
 
-def build(tokenizer, layers, dropout):
+def build(tokenizer, layers, dropout, norm="post"):
     names = "d_model", "num_heads", "d_ff"
     sizes = {name: SETTINGS[name] for name in names}
-    sizes |= {"num_layers": layers, "dropout": dropout}
+    sizes |= {"num_layers": layers, "dropout": dropout, "norm_first": norm == "pre"}
     model = Transformer(TransformerConfig(tokenizer.vocab_size, **sizes))
     model.build()
     return model
@@ -404,13 +414,13 @@ def state_of(name, stage):
     return EXPERIMENT.unfinished.parent / home / f"{name}-{stage}"
 
 
-def grid(layers, dropout, upto):
+def grid(layers, dropout, norm, upto):
     """에폭이 늘 때의 손실, 그리고 검증할 물음에 하는 답."""
     (train, _, _), tokenizer = prepared("components")
-    model = build(tokenizer, layers, dropout)
+    model = build(tokenizer, layers, dropout, norm)
     adam, update = stepper(model)
     data = batches(tokenizer, train, 1)
-    return traced(model, adam, update, data, f"{layers}-{dropout}", upto)
+    return traced(model, adam, update, data, f"{layers}-{dropout}-{norm}", upto)
 
 
 def recorded(upto):
@@ -483,7 +493,7 @@ def long(split, seed):
     adam, update = stepper(model)
     data, first = batches(tokenizer, train, seed + 1), 0
     if (split, seed) == ("components", 0):
-        folder = state_of(f"{LONG['layers']}-{LONG['dropout']}", LONG["epochs"])
+        folder = state_of(f"{LONG['layers']}-{LONG['dropout']}-post", LONG["epochs"])
         first = training.Checkpoints(folder, model, adam, data, 1, False).restore()
     spent = learn(update, data, first // len(data), LONG["epochs"])
     shown = SETTINGS["shown"] if (split, seed) == ("components", 0) else 0
@@ -495,7 +505,7 @@ def shipped():
     (train, _, test), tokenizer = prepared("components")
     model = build(tokenizer, LONG["layers"], LONG["dropout"])
     data = batches(tokenizer, train, 1)
-    folder = state_of(f"{LONG['layers']}-{LONG['dropout']}", LONG["epochs"])
+    folder = state_of(f"{LONG['layers']}-{LONG['dropout']}-post", LONG["epochs"])
     training.Checkpoints(folder, model, stepper(model)[0], data, 1, False).restore()
 
     def chrf(model):
