@@ -75,6 +75,7 @@ SEEDS = 3
 CHOSEN = {"layers": 2, "dropout": 0.3, "epochs": 11}
 #: 공개된 예제들처럼 오래 학습한 것. 시드 0은 `grid`의 그 칸과 같습니다.
 LONG = {"layers": 2, "dropout": 0.1, "epochs": 25}
+LONG_STATE = "2-0.1-post"
 #: 답을 만드는 법.
 METHODS = {
     "greedy": {},
@@ -100,6 +101,12 @@ PLAN = [
         if stage <= last
     ),
     *({"what": "recorded", "upto": s} for s in STAGES if s <= RECORDED["epochs"]),
+    *(
+        {"what": "reads", "layers": n, "dropout": rate, "norm": norm, "upto": stage}
+        for (n, rate, norm), last in GRID.items()
+        for stage in STAGES
+        if stage <= last
+    ),
     *(
         {"what": what, "split": split, "seed": first + number}
         for number in range(SEEDS)
@@ -408,10 +415,11 @@ def learn(update, data, first, last, every_epoch=lambda epoch: None):
     }
 
 
-def state_of(name, stage):
-    """단계마다 상태를 두는 폴더."""
+def state_of(name, stage, model, adam, data):
+    """단계마다 모델과 옵티마이저의 상태를 두는 곳."""
     home = f"chatbot-{digest(SETTINGS)[:8]}"
-    return EXPERIMENT.unfinished.parent / home / f"{name}-{stage}"
+    folder = EXPERIMENT.unfinished.parent / home / f"{name}-{stage}"
+    return training.Checkpoints(folder, model, adam, data, 1, False)
 
 
 def grid(layers, dropout, norm, upto):
@@ -421,6 +429,24 @@ def grid(layers, dropout, norm, upto):
     adam, update = stepper(model)
     data = batches(tokenizer, train, 1)
     return traced(model, adam, update, data, f"{layers}-{dropout}-{norm}", upto)
+
+
+def reads(layers, dropout, norm, upto):
+    """그 단계의 모델이 물음을 읽는지: 제 물음의 손실과 다른 물음을 짝지은 손실."""
+    (train, validation, _), tokenizer = prepared("components")
+    model = build(tokenizer, layers, dropout, norm)
+    adam, data = stepper(model)[0], batches(tokenizer, train, 1)
+    state_of(f"{layers}-{dropout}-{norm}", upto, model, adam, data).restore()
+    score = scorer(model)
+    return {
+        "loss": score(batches(tokenizer, validation))[0],
+        "loss_wrong_question": score(batches(tokenizer, shuffled(validation)))[0],
+    }
+
+
+def shuffled(pairs):
+    """답을 그대로 두고 앞 문답의 물음을 짝지은 것."""
+    return [(pairs[place - 1].question, p.answer) for place, p in enumerate(pairs)]
 
 
 def recorded(upto):
@@ -448,11 +474,8 @@ def traced(model, adam, update, data, name, upto):
     unseen = batches(tokenizer, validation)
     score, curves, at = scorer(model), collections.defaultdict(list), {}
 
-    def state(stage):
-        return training.Checkpoints(state_of(name, stage), model, adam, data, 1, False)
-
     before = max((stage for stage in STAGES if stage < upto), default=0)
-    first = state(before).restore() // len(data)
+    first = state_of(name, before, model, adam, data).restore() // len(data)
 
     def every_epoch(epoch):
         if epoch <= before:
@@ -466,7 +489,8 @@ def traced(model, adam, update, data, name, upto):
             at[str(epoch)] = scores(given, asked, train)
 
     spent = learn(update, data, first, upto, every_epoch)
-    state(upto).save({"step": spent["steps"], "loss": curves["validation_loss"][-1]})
+    reached = {"step": spent["steps"], "loss": curves["validation_loss"][-1]}
+    state_of(name, upto, model, adam, data).save(reached)
     return {
         "parameters": model.count_params(),
         "epochs": list(range(before + 1, upto + 1)),
@@ -493,8 +517,7 @@ def long(split, seed):
     adam, update = stepper(model)
     data, first = batches(tokenizer, train, seed + 1), 0
     if (split, seed) == ("components", 0):
-        folder = state_of(f"{LONG['layers']}-{LONG['dropout']}-post", LONG["epochs"])
-        first = training.Checkpoints(folder, model, adam, data, 1, False).restore()
+        first = state_of(LONG_STATE, LONG["epochs"], model, adam, data).restore()
     spent = learn(update, data, first // len(data), LONG["epochs"])
     shown = SETTINGS["shown"] if (split, seed) == ("components", 0) else 0
     return {**spent, **judged(model, split, seed, shown)}
@@ -505,8 +528,8 @@ def shipped():
     (train, _, test), tokenizer = prepared("components")
     model = build(tokenizer, LONG["layers"], LONG["dropout"])
     data = batches(tokenizer, train, 1)
-    folder = state_of(f"{LONG['layers']}-{LONG['dropout']}-post", LONG["epochs"])
-    training.Checkpoints(folder, model, stepper(model)[0], data, 1, False).restore()
+    adam, _ = stepper(model)
+    state_of(LONG_STATE, LONG["epochs"], model, adam, data).restore()
 
     def chrf(model):
         given = reply(model, tokenizer, [pair.question for pair in test])
@@ -547,10 +570,8 @@ def judged(model, split, seed, count):
             "real_share": real,
         }
     # 다른 물음을 넣고 잰 손실: 물음을 읽지 않는다면 같습니다.
-    others = [
-        (test[place - 1].question, pair.answer) for place, pair in enumerate(test)
-    ]
-    found["test"]["loss_wrong_question"], _ = score(batches(tokenizer, others))
+    others = batches(tokenizer, shuffled(test))
+    found["test"]["loss_wrong_question"], _ = score(others)
     questions = [pair.question for pair in test]
     given = {
         name: reply(model, tokenizer, questions, seed=seed, **how)
@@ -586,6 +607,7 @@ MEASURES = {
     "retrieval": retrieval,
     "grid": grid,
     "recorded": recorded,
+    "reads": reads,
     "chosen": chosen,
     "long": long,
     "shipped": shipped,
