@@ -54,7 +54,7 @@ def test_the_published_way_divides_by_the_padding_too():
     """손실은 진짜 자리의 몫만큼 줄고, 진짜 자리를 다 맞혀도 그 몫을 넘지 못합니다."""
     pairs = corpora.conversations()[:20]
     tokenizer = chatbot.tokenizer_of(pairs, 400)
-    model = chatbot.build(tokenizer, 1, 0.0)
+    model = chatbot.build(tokenizer, 1, 0.0, "pre")
     loss, accuracy, real = chatbot.published(model, tokenizer, pairs)
     data = chatbot.batches(tokenizer, pairs)
     right = training.evaluate(model, data)

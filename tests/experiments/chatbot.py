@@ -5,8 +5,7 @@
 자료가 필요하지 않습니다.
 
 `CHOSEN`은 `grid`의 검증 손실이 가장 낮은 곳입니다. 채점할 문답은 고를 때 쓰지 않습니다.
-`grid`와 `recorded`는 단계마다 상태를 ``build/experiments``에 두고, 다음 단계가
-거기에서 이어 갑니다.
+`grid`는 단계마다 상태를 ``build/experiments``에 두고, 다음 단계가 거기에서 이어 갑니다.
 """
 
 import collections
@@ -17,7 +16,6 @@ import os
 import re
 import time
 import unicodedata
-import zlib
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -66,16 +64,13 @@ GRID = {
     (2, 0.3, "pre"): 25,
     (6, 0.1, "post"): 25,
 }
-#: 기록에 옮겨진 코드처럼: 학습률은 상수이고, 손실은 채운 자리까지 평균합니다.
-RECORDED = {"layers": 4, "dropout": 0.1, "rate": 1e-4, "rows": 64, "epochs": 25}
 #: 여기마다 적습니다.
 STAGES = 10, 25, 60
 #: 묶음째 나눈 문답에서 되풀이할 수. 섞어 나눈 것은 한 번만 잽니다.
 SEEDS = 3
-CHOSEN = {"layers": 2, "dropout": 0.3, "epochs": 11}
+CHOSEN = {"cell": (2, 0.3, "post"), "epochs": 11}
 #: 공개된 예제들처럼 오래 학습한 것. 시드 0은 `grid`의 그 칸과 같습니다.
-LONG = {"layers": 2, "dropout": 0.1, "epochs": 25}
-LONG_STATE = "2-0.1-post"
+LONG = {"cell": (2, 0.1, "pre"), "epochs": 25}
 #: 답을 만드는 법.
 METHODS = {
     "greedy": {},
@@ -100,7 +95,6 @@ PLAN = [
         for stage in STAGES
         if stage <= last
     ),
-    *({"what": "recorded", "upto": s} for s in STAGES if s <= RECORDED["epochs"]),
     *(
         {"what": "reads", "layers": n, "dropout": rate, "norm": norm, "upto": stage}
         for (n, rate, norm), last in GRID.items()
@@ -192,28 +186,6 @@ def encode(tokenizer, pairs):
 
 def batches(tokenizer, pairs, seed=0):
     return training.Batches(encode(tokenizer, pairs), SETTINGS["tokens"], seed)
-
-
-class Padded:
-    """공개된 예제의 배치: 아무렇게나 `rows`개씩 묶고 답을 `width`자리로 채웁니다."""
-
-    def __init__(self, tokenizer, pairs, rows, seed):
-        self.pad, self.rows, self.seed = tokenizer.pad_id, rows, seed
-        self.pairs = [(s, filled(t, self.pad)) for s, t in encode(tokenizer, pairs)]
-
-    def __len__(self):
-        return -(-len(self.pairs) // self.rows)
-
-    def at(self, step):
-        epoch, place = divmod(step, len(self))
-        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.pairs))
-        chosen = order[place * self.rows : (place + 1) * self.rows]
-        sources, targets = zip(*(self.pairs[row] for row in chosen))
-        targets = np.array(targets)
-        return (pad_rows(sources, self.pad), targets[:, :-1]), targets[:, 1:]
-
-    def fingerprint(self):
-        return zlib.crc32(b"".join(target.tobytes() for _, target in self.pairs))
 
 
 def filled(target, pad):
@@ -344,7 +316,7 @@ def retrieval(split):
 # --- 모델 ----------------------------------------------------------------------------
 
 
-def build(tokenizer, layers, dropout, norm="post"):
+def build(tokenizer, layers, dropout, norm):
     names = "d_model", "num_heads", "d_ff"
     sizes = {name: SETTINGS[name] for name in names}
     sizes |= {"num_layers": layers, "dropout": dropout, "norm_first": norm == "pre"}
@@ -415,67 +387,28 @@ def learn(update, data, first, last, every_epoch=lambda epoch: None):
     }
 
 
-def state_of(name, stage, model, adam, data):
-    """단계마다 모델과 옵티마이저의 상태를 두는 곳."""
+def state_of(cell, stage, model, adam, data):
+    """`grid`의 칸마다, 단계마다 모델과 옵티마이저의 상태를 두는 곳."""
     home = f"chatbot-{digest(SETTINGS)[:8]}"
-    folder = EXPERIMENT.unfinished.parent / home / f"{name}-{stage}"
+    name = "-".join(map(str, (*cell, stage)))
+    folder = EXPERIMENT.unfinished.parent / home / name
     return training.Checkpoints(folder, model, adam, data, 1, False)
 
 
 def grid(layers, dropout, norm, upto):
-    """에폭이 늘 때의 손실, 그리고 검증할 물음에 하는 답."""
-    (train, _, _), tokenizer = prepared("components")
-    model = build(tokenizer, layers, dropout, norm)
+    """에폭이 늘 때의 손실, 그리고 검증할 물음에 하는 답. 앞 단계에서 이어 갑니다."""
+    (train, validation, _), tokenizer = prepared("components")
+    cell = layers, dropout, norm
+    model = build(tokenizer, *cell)
     adam, update = stepper(model)
     data = batches(tokenizer, train, 1)
-    return traced(model, adam, update, data, f"{layers}-{dropout}-{norm}", upto)
-
-
-def reads(layers, dropout, norm, upto):
-    """그 단계의 모델이 물음을 읽는지: 제 물음의 손실과 다른 물음을 짝지은 손실."""
-    (train, validation, _), tokenizer = prepared("components")
-    model = build(tokenizer, layers, dropout, norm)
-    adam, data = stepper(model)[0], batches(tokenizer, train, 1)
-    state_of(f"{layers}-{dropout}-{norm}", upto, model, adam, data).restore()
-    score = scorer(model)
-    return {
-        "loss": score(batches(tokenizer, validation))[0],
-        "loss_wrong_question": score(batches(tokenizer, shuffled(validation)))[0],
-    }
-
-
-def shuffled(pairs):
-    """답을 그대로 두고 앞 문답의 물음을 짝지은 것."""
-    return [(pairs[place - 1].question, p.answer) for place, p in enumerate(pairs)]
-
-
-def recorded(upto):
-    """기록에 옮겨진 코드의 학습률과 손실로 배울 때의 같은 것."""
-    (train, _, _), tokenizer = prepared("components")
-    model = build(tokenizer, RECORDED["layers"], RECORDED["dropout"])
-    adam, update = padded_stepper(model)
-    data = Padded(tokenizer, train, RECORDED["rows"], 1)
-    return traced(model, adam, update, data, f"recorded-{digest(RECORDED)[:8]}", upto)
-
-
-def padded_stepper(model):
-    """옵티마이저와, 채운 자리까지 평균한 손실로 한 스텝을 학습하는 함수."""
-    adam = keras.optimizers.Adam(RECORDED["rate"])
-    adam.build(model.trainable_variables)
-    nothing = -1  # 어느 번호도 아니므로 빼는 자리가 없습니다
-    return adam, training.update_step(model, adam, 0.0, pad_id=nothing)
-
-
-def traced(model, adam, update, data, name, upto):
-    """upto 에폭까지 배우며 재는 것. 앞 단계에서 이어 갑니다."""
-    (train, validation, _), tokenizer = prepared("components")
     asked = drawn(validation, SETTINGS["asked"])
     seen = batches(tokenizer, drawn(train, SETTINGS["sample"]))
     unseen = batches(tokenizer, validation)
     score, curves, at = scorer(model), collections.defaultdict(list), {}
 
     before = max((stage for stage in STAGES if stage < upto), default=0)
-    first = state_of(name, before, model, adam, data).restore() // len(data)
+    first = state_of(cell, before, model, adam, data).restore() // len(data)
 
     def every_epoch(epoch):
         if epoch <= before:
@@ -490,7 +423,7 @@ def traced(model, adam, update, data, name, upto):
 
     spent = learn(update, data, first, upto, every_epoch)
     reached = {"step": spent["steps"], "loss": curves["validation_loss"][-1]}
-    state_of(name, upto, model, adam, data).save(reached)
+    state_of(cell, upto, model, adam, data).save(reached)
     return {
         "parameters": model.count_params(),
         "epochs": list(range(before + 1, upto + 1)),
@@ -500,10 +433,29 @@ def traced(model, adam, update, data, name, upto):
     }
 
 
+def reads(layers, dropout, norm, upto):
+    """그 단계의 모델이 물음을 읽는지: 제 물음의 손실과 다른 물음을 짝지은 손실."""
+    (train, validation, _), tokenizer = prepared("components")
+    cell = layers, dropout, norm
+    model = build(tokenizer, *cell)
+    adam, data = stepper(model)[0], batches(tokenizer, train, 1)
+    state_of(cell, upto, model, adam, data).restore()
+    score = scorer(model)
+    return {
+        "loss": score(batches(tokenizer, validation))[0],
+        "loss_wrong_question": score(batches(tokenizer, shuffled(validation)))[0],
+    }
+
+
+def shuffled(pairs):
+    """답을 그대로 두고 앞 문답의 물음을 짝지은 것."""
+    return [(pairs[place - 1].question, p.answer) for place, p in enumerate(pairs)]
+
+
 def chosen(split, seed):
     """고른 설정으로 학습하고, 떼어 둔 문답에서 잽니다."""
     (train, _, _), tokenizer = prepared(split)
-    model = build(tokenizer, CHOSEN["layers"], CHOSEN["dropout"])
+    model = build(tokenizer, *CHOSEN["cell"])
     _, update = stepper(model)
     spent = learn(update, batches(tokenizer, train, seed), 0, CHOSEN["epochs"])
     shown = SETTINGS["shown"] if (split, seed) == ("components", 1) else 0
@@ -513,11 +465,11 @@ def chosen(split, seed):
 def long(split, seed):
     """오래 학습하고, 떼어 둔 문답에서 잽니다."""
     (train, _, _), tokenizer = prepared(split)
-    model = build(tokenizer, LONG["layers"], LONG["dropout"])
+    model = build(tokenizer, *LONG["cell"])
     adam, update = stepper(model)
     data, first = batches(tokenizer, train, seed + 1), 0
     if (split, seed) == ("components", 0):
-        first = state_of(LONG_STATE, LONG["epochs"], model, adam, data).restore()
+        first = state_of(*LONG.values(), model, adam, data).restore()
     spent = learn(update, data, first // len(data), LONG["epochs"])
     shown = SETTINGS["shown"] if (split, seed) == ("components", 0) else 0
     return {**spent, **judged(model, split, seed, shown)}
@@ -526,10 +478,10 @@ def long(split, seed):
 def shipped():
     """오래 학습한 시드 0의 모델을 패키지에 싣고, 묶음째 떼어 둔 문답에서 채점합니다."""
     (train, _, test), tokenizer = prepared("components")
-    model = build(tokenizer, LONG["layers"], LONG["dropout"])
+    model = build(tokenizer, *LONG["cell"])
     data = batches(tokenizer, train, 1)
     adam, _ = stepper(model)
-    state_of(LONG_STATE, LONG["epochs"], model, adam, data).restore()
+    state_of(*LONG.values(), model, adam, data).restore()
 
     def chrf(model):
         given = reply(model, tokenizer, [pair.question for pair in test])
@@ -606,7 +558,6 @@ MEASURES = {
     "data": describe,
     "retrieval": retrieval,
     "grid": grid,
-    "recorded": recorded,
     "reads": reads,
     "chosen": chosen,
     "long": long,
@@ -628,14 +579,11 @@ def probe():
     train, validation, test = parts["components"]
     tokenizer = tokenizer_of(train, 1500)
     keras.utils.set_random_seed(1)
-    model = build(tokenizer, 1, 0.1)
+    model = build(tokenizer, 1, 0.1, "pre")
     (adam, update), data = stepper(model), batches(tokenizer, train, 1)
     losses = [round(float(update(data.at(step))[0]), 4) for step in range(3)]
     rates = [round(float(adam.learning_rate), 7)]
     nearest = retrieved(ANALYZERS[1], train, test[:20])
-    keras.utils.set_random_seed(1)
-    _, padded = padded_stepper(build(tokenizer, 1, 0.1))
-    rows = Padded(tokenizer, train, RECORDED["rows"], 1)
     return {
         "split": {name: digest(found) for name, found in parts.items()},
         "first": {"losses": losses, "rates": rates, "score": scorer(model)(data)},
@@ -648,10 +596,6 @@ def probe():
             "analyzers": ANALYZERS,
             "answers": nearest[:3],
             "scores": scores(nearest, test[:20], train),
-        },
-        "recorded": {
-            **RECORDED,
-            "losses": [round(float(padded(rows.at(step))[0]), 4) for step in range(3)],
         },
         "chosen": {
             **CHOSEN,
