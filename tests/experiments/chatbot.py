@@ -66,6 +66,8 @@ GRID = {
 }
 #: 여기마다 적습니다.
 STAGES = 10, 25, 60
+#: 시드를 바꾸어 되풀이할 칸과 에폭. 시드 0은 `grid`에 있습니다.
+REPEATED = {"cells": [(4, 0.1, "post"), (4, 0.1, "pre")], "epochs": 10}
 #: 묶음째 나눈 문답에서 되풀이할 수. 섞어 나눈 것은 한 번만 잽니다.
 SEEDS = 3
 CHOSEN = {"cell": (2, 0.3, "post"), "epochs": 11}
@@ -108,6 +110,11 @@ PLAN = [
         for split in splits[: 1 if number else None]
     ),
     {"what": "shipped"},
+    *(
+        {"what": "repeated", "layers": n, "dropout": rate, "norm": norm, "seed": seed}
+        for seed in (1, 2, 3, 4)
+        for n, rate, norm in REPEATED["cells"]
+    ),
 ]
 
 
@@ -440,16 +447,30 @@ def reads(layers, dropout, norm, upto):
     model = build(tokenizer, *cell)
     adam, data = stepper(model)[0], batches(tokenizer, train, 1)
     state_of(cell, upto, model, adam, data).restore()
+    return losses(model, tokenizer, validation)
+
+
+def losses(model, tokenizer, pairs):
+    """제 물음의 손실과, 다른 물음을 짝지은 손실. 물음을 읽지 않으면 같습니다."""
     score = scorer(model)
+    others = [(pairs[place - 1].question, p.answer) for place, p in enumerate(pairs)]
     return {
-        "loss": score(batches(tokenizer, validation))[0],
-        "loss_wrong_question": score(batches(tokenizer, shuffled(validation)))[0],
+        "loss": score(batches(tokenizer, pairs))[0],
+        "loss_wrong_question": score(batches(tokenizer, others))[0],
     }
 
 
-def shuffled(pairs):
-    """답을 그대로 두고 앞 문답의 물음을 짝지은 것."""
-    return [(pairs[place - 1].question, p.answer) for place, p in enumerate(pairs)]
+def repeated(layers, dropout, norm, seed):
+    """다른 시드로 배운 것이 물음을 읽는지, 검증할 물음에 몇 가지로 답하는지."""
+    (train, validation, _), tokenizer = prepared("components")
+    model = build(tokenizer, layers, dropout, norm)
+    _, update = stepper(model)
+    data = batches(tokenizer, train, seed + 1)
+    spent = learn(update, data, 0, REPEATED["epochs"])
+    asked = drawn(validation, SETTINGS["asked"])
+    given = reply(model, tokenizer, [pair.question for pair in asked])
+    found = losses(model, tokenizer, validation)
+    return {**spent, **found, **scores(given, asked, train)}
 
 
 def chosen(split, seed):
@@ -521,9 +542,7 @@ def judged(model, split, seed, count):
             "published_accuracy": published_accuracy,
             "real_share": real,
         }
-    # 다른 물음을 넣고 잰 손실: 물음을 읽지 않는다면 같습니다.
-    others = batches(tokenizer, shuffled(test))
-    found["test"]["loss_wrong_question"], _ = score(others)
+    found["test"] |= losses(model, tokenizer, test)
     questions = [pair.question for pair in test]
     given = {
         name: reply(model, tokenizer, questions, seed=seed, **how)
@@ -562,6 +581,7 @@ MEASURES = {
     "chosen": chosen,
     "long": long,
     "shipped": shipped,
+    "repeated": repeated,
 }
 
 
@@ -603,6 +623,7 @@ def probe():
             "published": published(model, tokenizer, test[:3]),
         },
         "long": {**LONG, "methods": METHODS},
+        "repeated": REPEATED,
     }
 
 

@@ -73,12 +73,12 @@ _CLASSIFICATION = _PAIRS | {
     "tokens": 4096,
 }
 _CHATBOT = _PAIRS | {
-    "epochs": 9,
+    "epochs": 25,
     "normalization": "korean",
     "vocab_size": 4000,
     "d_model": 128,
     "d_ff": 512,
-    "dropout": 0.3,
+    "norm": "pre",
     "label_smoothing": 0.0,
     "warmup_steps": 600,
 }
