@@ -599,7 +599,7 @@ def probe():
     train, validation, test = parts["components"]
     tokenizer = tokenizer_of(train, 1500)
     keras.utils.set_random_seed(1)
-    model = build(tokenizer, 1, 0.1, "pre")
+    model = build(tokenizer, 1, 0.1, "post")
     (adam, update), data = stepper(model), batches(tokenizer, train, 1)
     losses = [round(float(update(data.at(step))[0]), 4) for step in range(3)]
     rates = [round(float(adam.learning_rate), 7)]

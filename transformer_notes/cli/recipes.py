@@ -48,17 +48,15 @@ _PAIRS = _DATES | {
     "save_every": None,
 }
 _TRANSLATION = _PAIRS | {
-    "epochs": 12,
+    "epochs": 10,
     "vocab_size": 4000,
-    "d_model": 160,
-    "num_heads": 5,
+    "d_model": 128,
     "num_layers": 3,
-    "d_ff": 640,
+    "d_ff": 512,
     "norm": "pre",
     "schedule": "cosine",
-    "learning_rate": 0.002,
-    "warmup_steps": 400,
-    "tokens": 4096,
+    "learning_rate": 0.003,
+    "warmup_steps": 500,
 }
 _CLASSIFICATION = _PAIRS | {
     "epochs": 5,
