@@ -61,12 +61,18 @@ TRAINING = {
     "warmup": 0.1,  # 스텝의 비율
     "checks": 10,  # 검증하는 횟수. 손실이 가장 낮은 가중치를 씁니다
 }
-SIZES = {"d_model": 128, "num_heads": 4, "num_layers": 2, "d_ff": 512}
+SIZES = {
+    "d_model": 128,
+    "num_heads": 4,
+    "num_layers": 2,
+    "d_ff": 512,
+    "norm_first": True,
+}
 LSTM_UNITS = 167  # 방향마다. 파라미터의 수를 트랜스포머와 맞춥니다
 BAG_WIDTH = 177
 NEURAL = "transformer", "lstm", "bag"
 #: 모델마다 여섯 가지를 같은 자료에서 해 보고 검증 손실이 가장 낮은 것을 씁니다.
-PEAKS = {"transformer": (0.0005, 0.001), "lstm": (0.001, 0.003), "bag": (0.003, 0.01)}
+PEAKS = {"transformer": (0.001, 0.002), "lstm": (0.001, 0.003), "bag": (0.003, 0.01)}
 CHOICES = {
     name: [{"dropout": d, "peak": p} for d in (0.1, 0.3, 0.5) for p in peaks]
     for name, peaks in PEAKS.items()

@@ -63,12 +63,13 @@ _CLASSIFICATION = _PAIRS | {
     "normalization": "korean",
     "d_model": 128,
     "d_ff": 512,
+    "norm": "pre",
     "dropout": 0.3,
     "label_smoothing": 0.0,
     "schedule": "cosine",
     "learning_rate": 0.001,
     "warmup_steps": 400,
-    "tokens": 4096,
+    "tokens": 2048,
 }
 _CHATBOT = _PAIRS | {
     "epochs": 25,
