@@ -59,16 +59,15 @@ _TRANSLATION = _PAIRS | {
     "warmup_steps": 500,
 }
 _CLASSIFICATION = _PAIRS | {
-    "epochs": 5,
+    "epochs": 4,
     "normalization": "korean",
     "d_model": 128,
     "d_ff": 512,
     "norm": "pre",
-    "dropout": 0.3,
     "label_smoothing": 0.0,
     "schedule": "cosine",
     "learning_rate": 0.001,
-    "warmup_steps": 400,
+    "warmup_steps": 800,
     "tokens": 2048,
 }
 _CHATBOT = _PAIRS | {
