@@ -704,14 +704,14 @@ def measure(what, seed=None):
 
 
 def shipped():
-    """가중치를 평균한 시드 1의 모델을 패키지에 싣고, 떼어 둔 문장에서 채점합니다."""
+    """시드 1의 마지막 가중치를 패키지에 싣고, 떼어 둔 문장에서 채점합니다."""
     corpus = python_docs()
     tokenizer, _ = tokenizers("transformer", corpus.train)
     data, _ = batches(corpus.train, tokenizer, tokenizer, SETTINGS["longest"], 1)
     model = build("transformer", tokenizer, tokenizer)
     model(data.at(0)[0])
     folder = place_of("transformer", 1)
-    model.set_weights(training.average_checkpoints(folder, SETTINGS["averaged"]))
+    model.set_weights(training.average_checkpoints(folder, 1))
     texts, references = zip(*((pair.source, pair.target) for pair in corpus.test))
 
     def greedily(model):
