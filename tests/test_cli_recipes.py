@@ -3,8 +3,11 @@
 import json
 import re
 
+import chatbot
+import classification
 import numpy as np
 import pytest
+import translation
 from command_line import refuse, run
 
 from transformer_notes import corpora
@@ -165,3 +168,41 @@ def test_the_chatbot_learns_the_bundled_conversations(tmp_path, monkeypatch):
     broken = json.loads(path.read_text("utf-8")) | {"recipe": "translation"}
     path.write_text(json.dumps(broken), encoding="utf-8")
     assert "translation에는 data가" in refuse("translate", folder, "안녕", code=1)
+
+
+def of_the_page(settings, norm_first, **chosen):
+    """쪽의 프로그램이 쓰는 설정을 레시피의 이름으로."""
+    return settings | chosen | {"norm": "pre" if norm_first else "post"}
+
+
+layers, rate, norm = chatbot.LONG["cell"]
+picked = classification.CHOICES["transformer"][classification.CHOSEN["transformer"]]
+PAGES = {
+    "chatbot": of_the_page(
+        chatbot.SETTINGS,
+        norm == "pre",
+        num_layers=layers,
+        dropout=rate,
+        epochs=chatbot.LONG["epochs"],
+    ),
+    "classification": of_the_page(
+        classification.TRAINING | classification.SIZES,
+        classification.SIZES["norm_first"],
+        dropout=picked["dropout"],
+        learning_rate=picked["peak"],
+    ),
+    "translation": of_the_page(
+        translation.SETTINGS,
+        translation.SETTINGS["norm_first"],
+        learning_rate=translation.SETTINGS["peak"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_recipe_trains_as_the_program_of_its_page(name):
+    settings, page = RECIPES[name].settings, PAGES[name]
+    named = settings.keys() & page.keys()
+    model = {"d_model", "num_heads", "num_layers", "d_ff", "norm", "dropout"}
+    assert model | {"vocab_size", "tokens", "epochs"} <= named
+    assert {key: settings[key] for key in named} == {key: page[key] for key in named}
