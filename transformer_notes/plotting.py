@@ -85,6 +85,9 @@ def figure(width, height, rows=1, columns=1, **subplot_options):
 def attention_heatmap(weights, query_tokens, key_tokens, title=""):
     """어텐션 가중치 행렬을 그립니다. 행은 쿼리, 열은 키, 색은 0에서 1까지입니다.
 
+    열이 여섯을 넘으면 칸을 좁히고 값을 적지 않습니다. 그래야 좁은 화면에서도 토큰을
+    읽을 수 있습니다.
+
     Args:
         weights: 실수, (length_q, length_k).
         query_tokens: 문자열 length_q개.
@@ -98,9 +101,11 @@ def attention_heatmap(weights, query_tokens, key_tokens, title=""):
         ValueError: 행렬이 아닌 가중치, 토큰 수와 맞지 않는 모양.
     """
     weights = _weights_array(weights, 2, query_tokens, key_tokens)
-    size = 1.8 + 0.7 * len(key_tokens), 1.2 + 0.55 * len(query_tokens)
+    roomy = len(key_tokens) <= 6
+    wide, high = (0.7, 0.55) if roomy else (0.35, 0.35)
+    size = 1.8 + wide * len(key_tokens), 1.2 + high * len(query_tokens)
     with figure(*size) as (drawn, axes):
-        image = _draw_weights(axes, weights, query_tokens, key_tokens, annotate=True)
+        image = _draw_weights(axes, weights, query_tokens, key_tokens, annotate=roomy)
         axes.set_title(title)
         drawn.colorbar(image, ax=axes, label="가중치")
     return drawn
