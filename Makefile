@@ -16,7 +16,7 @@ serve: environment  ## 사이트를 열어 두고, 고칠 때마다 다시 짓�
 	@$(RUN) -m sphinx_autobuild -n -c conf -d build/serve/doctrees docs build/serve/html --watch transformer_notes --watch conf --re-ignore '\.mo$$|__pycache__'
 
 test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니다
-	@$(RUN) -m pytest -n 2 --dist loadfile --no-loadscope-reorder docs tests
+	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder docs tests
 
 experiments: environment  ## 쪽이 읽는 결과 가운데 없거나 낡은 것을 다시 만듭니다
 	@set -e; for file in $$(grep -l '^EXPERIMENT = ' tests/experiments/*.py); do $(RUN) $$file; done
