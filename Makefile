@@ -1,6 +1,9 @@
 PYTHON ?= python3
 RUN = .venv/bin/python
 
+# 쪽과 시험을 여럿이 나누어 실행합니다. 프로세스마다 스레드를 또 나누면 서로 기다립니다.
+html test: export TF_NUM_INTRAOP_THREADS = 1
+
 .PHONY: help environment html serve test experiments bench picture clean
 
 help:  ## 할 수 있는 일의 목록

@@ -103,7 +103,8 @@ def test_without_a_folder_or_a_model_the_command_says_what_is_missing():
 @pytest.mark.parametrize("command", ["translate", "classify"])
 def test_an_unknown_model_lists_those_that_came_along(command, tmp_path):
     line = refuse(command, "--model", "datse", "하나")
-    assert "--model에는 dates" in line and "받은 것: 'datse'" in line
+    assert "--model에는 chatbot, dates, reviews, translator" in line
+    assert "받은 것: 'datse'" in line
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"safetensors")
     assert "온전한 모델 파일" in refuse(command, "--model", broken, "하나")

@@ -77,6 +77,10 @@ def test_a_summary_tells_mean_range_and_count():
     assert f"{Summary(1500.0, 1000.0, 2000.0, 5):,.0f}" == "1,500 (1,000–2,000, 시드 5)"
 
 
+def test_one_value_has_no_range():
+    assert f"{Summary.of([0.25]):.0%}" == "25% (시드 1)"
+
+
 def test_the_mean_of_equal_values_is_that_value():
     """반올림으로 폭을 벗어난 평균이면 그림의 막대가 음수가 됩니다."""
     equal = [{"what": "LSTM", "units": 32, "right": 0.1} for _ in range(3)]
@@ -96,6 +100,14 @@ def test_a_drawing_has_the_means_and_reaches_from_least_to_most():
     ends = [segment[:, 1] for segment in bars.get_segments()]
     np.testing.assert_allclose(ends, [[0.1, 0.4], [0.7, 0.7]])
     assert axes.get_legend_handles_labels()[1] == ["LSTM"]
+
+
+def test_numbers_are_joined_from_the_smallest_whatever_the_order_of_the_runs():
+    backwards = Results(**FIELDS | {"runs": STORED.runs[::-1]})
+    with plotting.figure(3, 3) as (_, axes):
+        backwards.draw(axes, "right", "units", what="LSTM")
+    [(line, _, _)] = axes.containers
+    np.testing.assert_allclose(line.get_xydata(), [[32, 0.25], [64, 0.7]])
 
 
 def test_words_stand_on_the_axis_in_the_order_of_the_runs():

@@ -15,11 +15,14 @@ import numpy as np
 class Summary:
     """실행마다의 값을 줄인 것: 평균, 가장 작은 값, 가장 큰 값, 실행의 수.
 
-    글로 적을 때의 꼴은 수 하나를 적을 때와 같고, 세 수에 똑같이 쓰입니다.
+    글로 적을 때의 꼴은 수 하나를 적을 때와 같고, 세 수에 똑같이 쓰입니다. 실행이
+    하나이면 폭은 없습니다.
 
     Examples:
         >>> f"{Summary(0.9979, 0.9969, 0.9991, 5):.1%}"
         '99.8% (99.7%–99.9%, 시드 5)'
+        >>> f"{Summary.of([0.9979]):.1%}"
+        '99.8% (시드 1)'
     """
 
     mean: float
@@ -27,9 +30,19 @@ class Summary:
     most: float
     count: int
 
+    @classmethod
+    def of(cls, values):
+        """하나 이상의 값을 줄입니다."""
+        least, most = float(min(values)), float(max(values))
+        # 같은 값들의 평균이 반올림 때문에 그 값을 벗어나지 않게 합니다.
+        mean = float(np.clip(np.mean(values), least, most))
+        return cls(mean, least, most, len(values))
+
     def __format__(self, spec):
-        least, most = format(self.least, spec), format(self.most, spec)
-        return f"{format(self.mean, spec)} ({least}–{most}, 시드 {self.count})"
+        spread = ""
+        if self.count > 1:
+            spread = f"{self.least:{spec}}–{self.most:{spec}}, "
+        return f"{self.mean:{spec}} ({spread}시드 {self.count})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,11 +167,7 @@ class Results:
             >>> print(f"맞힌 비율은 {stored.summary('right', units=64):.0%}")
             맞힌 비율은 91% (88%–94%, 시드 2)
         """
-        values = self.values(name, **labels)
-        least, most = float(values.min()), float(values.max())
-        # 같은 값들의 평균이 반올림 때문에 그 값을 벗어나지 않게 합니다.
-        mean = min(max(float(values.mean()), least), most)
-        return Summary(mean, least, most, len(values))
+        return Summary.of(self.values(name, **labels))
 
     def draw(self, axes, name, along, label=None, **labels):
         """축에 선 하나를 그립니다. 점은 평균, 막대는 가장 작은 값에서 큰 값까지입니다.
@@ -166,7 +175,8 @@ class Results:
         Args:
             axes: `plotting.figure`가 연 축.
             name: 세로로 그릴 값의 이름.
-            along: 가로로 펼칠 꼬리표. 수이거나 문자열입니다.
+            along: 가로로 펼칠 꼬리표. 수이면 작은 것부터, 문자열이면 파일의 순서로
+                잇습니다.
             label: 범례에 적을 이름.
             **labels: 고를 꼬리표.
 
@@ -180,6 +190,8 @@ class Results:
             ...     _ = axes.set(xlabel="유닛", ylabel="맞힌 비율")
         """
         places = list(dict.fromkeys(self.values(along, **labels).tolist()))
+        if not isinstance(places[0], str):
+            places.sort()
         rows = [self.summary(name, **labels | {along: place}) for place in places]
         means = [row.mean for row in rows]
         below = [row.mean - row.least for row in rows]
