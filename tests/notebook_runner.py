@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conf" / "extension
 
 import nbformat
 import page_runner
+from package import modules
 
 LONGEST = 600  # 초. 노트북 하나가 이보다 오래 걸리면 모두 멈춥니다
 
@@ -35,7 +36,7 @@ def main():
     paths = sys.argv[1:]
     report = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    page_runner.warm_up()
+    page_runner.warm_up(modules())
     with (
         tempfile.TemporaryDirectory() as tempfile.tempdir,
         multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool,

@@ -161,7 +161,10 @@ def still_running(book):
 @pytest.mark.parametrize("moment", ["가져오는 동안", "셀이 도는 동안"])
 def test_a_signal_to_the_build_alone_ends_all_that_it_started(book, moment):
     running = book.root / "running"
-    code = f"import time\nopen({str(running)!r}, 'w').close()\ntime.sleep(60)"
+    code = (  # 패키지를 쓰는 페이지이면 TensorFlow를 가져오고 나서 셀을 실행합니다
+        "import time\nfrom transformer_notes import attention\n"
+        f"open({str(running)!r}, 'w').close()\ntime.sleep(60)"
+    )
     book.write(page=f"```{{code-cell}}\n{code}\n```\n")
     with subprocess.Popen(
         [sys.executable, book.root / "conf" / "build.py"],

@@ -39,9 +39,7 @@ FUNCTIONS = {
     "classification.label_pairs": "tokenizer, texts, labels",
     "models.load": "name_or_path",
     "models.available": "",
-    "models.Pretrained.translate": (
-        "texts, beam_size=None, temperature=None, seed=None"
-    ),
+    "models.Pretrained.translate": "texts, **how",
     "models.Pretrained.classify": "texts",
     "models.files.write": "path, model, tokenizer, task, card",
     "models.files.read": "path",

@@ -11,7 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from notebooks import Store, cache_key, fill_outputs, read_notebook
+from notebooks import Store, cache_key, code_cells, fill_outputs, read_notebook
+from package import dependencies
 
 
 def read_executed(text, store):
@@ -26,7 +27,7 @@ def execute_stale(app, env, added, changed, removed):
     """출력이 없는 페이지를 실행하고, 출력이 달라진 페이지를 다시 읽게 합니다."""
     store = Store(app.config.pages_store)
     pages = [
-        {"name": name, "path": str(path), "key": cache_key(read_notebook(path))}
+        _page(name, path)
         for name in sorted(env.found_docs)
         if (path := Path(env.doc2path(name))).suffix in {".md", ".rst"}
     ]
@@ -40,6 +41,16 @@ def execute_stale(app, env, added, changed, removed):
     before, env.executed_keys = getattr(env, "executed_keys", {}), keys
     store.keep_only(set(keys.values()))
     return [name for name, key in keys.items() if before.get(name) != key]
+
+
+def _page(name, path):
+    notebook = read_notebook(path)
+    return {
+        "name": name,
+        "path": str(path),
+        "key": cache_key(notebook),
+        "modules": list(dependencies(cell.source for cell in code_cells(notebook))),
+    }
 
 
 def run_pages(pages, store, timeout, kernels=False):

@@ -31,7 +31,7 @@ from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from nbformat.v4 import new_code_cell, new_output
 from notebooks import Store, code_cells, read_notebook
-from package import PACKAGE, ROOT, modules
+from package import PACKAGE, ROOT
 from traitlets import Type
 
 HAS_FORK = sys.platform == "linux"
@@ -178,15 +178,14 @@ def _line_in_cell(error):
 # --- 모든 페이지 --------------------------------------------------------------------
 
 
-def warm_up():
-    """페이지들이 쓸 것을 미리 가져옵니다. 텐서는 하나도 만들지 않습니다."""
+def warm_up(names):
+    """페이지들이 쓸 패키지의 모듈을 미리 가져옵니다. 텐서는 하나도 만들지 않습니다."""
     import importlib
 
     import matplotlib_inline.backend_inline  # noqa: F401
     import myst_nb  # noqa: F401
-    import tensorflow  # noqa: F401
 
-    for name in modules():
+    for name in sorted(names):
         if not name.endswith("__main__"):  # 가져오면 명령이 실행됩니다
             importlib.import_module(f"{PACKAGE.name}.{name}".rstrip("."))
     threads = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
@@ -366,7 +365,7 @@ def main():
     os.dup2(2, 1)
     store, timeout = Store(job["store"]), job["timeout"]
     if HAS_FORK and not job["kernels"]:
-        warm_up()
+        warm_up({name for page in job["pages"] for name in page["modules"]})
         results = run_forked(job["pages"], store, timeout, job["workers"])
     else:
         results = run_kernels(job["pages"], store, timeout)

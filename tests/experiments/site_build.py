@@ -19,8 +19,9 @@ FLOOR = """
 import sys
 sys.path[:0] = ["conf/extensions", "."]
 import page_runner
+from package import modules
 from pathlib import Path
-page_runner.warm_up()
+page_runner.warm_up(modules())
 out = sys.stdout
 for path in sorted(p for p in Path("docs").rglob("*") if p.suffix in {".md", ".rst"}):
     shell = page_runner.PageShell.instance()
