@@ -1,6 +1,5 @@
 """시험이 함께 쓰는 것: 작은 책을 만들어 진짜 명령으로 짓고 시험합니다."""
 
-import gc
 import os
 import shutil
 import subprocess
@@ -70,22 +69,6 @@ class Book:
             text=True,
             timeout=300,
         )
-
-
-def set_aside():
-    """지금 있는 것을 쓰레기를 모을 때마다 훑지 않게 합니다. 모듈과 그래프입니다."""
-    gc.collect()
-    gc.freeze()
-
-
-def pytest_collection_finish():
-    set_aside()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def set_aside_what_is_left():
-    yield
-    set_aside()
 
 
 @pytest.fixture(scope="module", autouse=True)

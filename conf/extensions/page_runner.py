@@ -11,7 +11,6 @@ TensorFlow를 가져오는 데 몇 초가 듭니다. 그 값을 페이지마다 
 import atexit
 import collections
 import ctypes
-import gc
 import io
 import json
 import multiprocessing
@@ -196,9 +195,6 @@ def warm_up(names):
             f"가져오는 동안 TensorFlow 연산이 실행되었습니다({started[0]}). "
             "패키지는 모듈을 가져올 때 텐서를 만들지 않아야 합니다."
         )
-    # 갈라져 나온 페이지가 쓰레기를 모을 때, 가져온 것을 번번이 훑지 않게 합니다.
-    gc.collect()
-    gc.freeze()
 
 
 def end_with_parent(parent, how):
