@@ -99,6 +99,14 @@ def attention_heatmap(weights, query_tokens, key_tokens, title=""):
 
     Raises:
         ValueError: 행렬이 아닌 가중치, 토큰 수와 맞지 않는 모양.
+
+    Examples:
+        >>> few, many = (
+        ...     attention_heatmap(np.full((1, n), 1 / n), ["나는"], ["글을"] * n)
+        ...     for n in (6, 7)
+        ... )
+        >>> [len(drawn.axes[0].texts) for drawn in (few, many)]
+        [6, 0]
     """
     weights = _weights_array(weights, 2, query_tokens, key_tokens)
     roomy = len(key_tokens) <= 6
