@@ -100,7 +100,7 @@ def _forget_seeds():
     import tensorflow
     from tensorflow.python.framework.config import disable_op_determinism
 
-    keras.backend.clear_session()
+    keras.backend.clear_session(free_memory=False)
     tensorflow.random.set_seed(None)
     disable_op_determinism()  # 켜는 길만 공개되어 있습니다
 

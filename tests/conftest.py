@@ -15,6 +15,12 @@ settings.register_profile("notes", deadline=None, max_examples=12)
 settings.load_profile("notes")
 
 ROOT = Path(__file__).resolve().parents[1]
+#: 혼자서 몇 분씩 걸리는 파일. 맨 나중에 시작하면 끝에 홀로 남습니다.
+LONGEST = "test_site", "test_take_along"
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 class Book:

@@ -246,14 +246,18 @@ class Terminal:
         os.close(self.inside)
         return code
 
+    def kill(self):
+        """시험이 실패해도 남지 않게 합니다."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
 
 @pytest.fixture
 def terminal(words):
     opened = Terminal(words)
     yield opened
-    if opened.process.poll() is None:
-        opened.process.kill()
-        opened.process.wait()
+    opened.kill()
 
 
 CTRL_C, CTRL_D, LEFT, UP, BACKSPACE = "\x03", "\x04", "\x1b[D", "\x1b[A", "\x7f"
@@ -288,12 +292,12 @@ def test_an_empty_line_and_a_key_end_it(terminal, key):
     assert b"Traceback" not in terminal.shown
 
 
-def test_answers_go_to_a_file_and_the_prompt_does_not(words, tmp_path):
+def test_answers_go_to_a_file_and_the_prompt_does_not(words, tmp_path, request):
     with open(tmp_path / "answers.txt", "wb") as file:
         terminal = Terminal(words, stdout=file)
+        request.addfinalizer(terminal.kill)
         terminal.wait_for(">")
         terminal.type("하나 둘 셋\r")
-        terminal.wait_for(">")
-        terminal.type(CTRL_D)
+        terminal.type("/bye\r")  # 답하는 동안 친 것도 다음 줄이 됩니다
         assert terminal.end() == 0
     assert (tmp_path / "answers.txt").read_text() == "123\n"

@@ -38,7 +38,7 @@ def lines_with(book, name, text):
 
 
 def executed(result):
-    """빌드가 실행했다고 말한 페이지들입니다."""
+    """빌드가 실행했다고 말한 페이지들. 뒤의 쪽부터입니다."""
     rows = [
         row
         for row in result.stdout.splitlines()
@@ -97,7 +97,7 @@ def test_a_failing_page_is_named_and_the_others_are_kept(book):
         book.write(**{name: CELL.format("1 + 1")})
     result = book.build()
     assert result.returncode == 0, result.stdout
-    assert executed(result) == sorted([*bad, "unraised"])
+    assert executed(result) == sorted([*bad, "unraised"], reverse=True)
     assert (book.html / "good.html").exists()
 
 
@@ -110,7 +110,7 @@ def test_prose_executes_nothing_and_a_cell_or_module_executes_its_pages(book):
     )
     first = book.build()
     assert first.returncode == 0, first.stdout
-    assert executed(first) == ["model", "plain", "rested"]
+    assert executed(first) == ["rested", "plain", "model"]
     assert executed(book.build()) == []
 
     page = book.path("plain")

@@ -31,7 +31,8 @@ def failures():
     """지은 사이트의 노트북을 빈 폴더에서 실행한 것: 노트북마다 실패한 까닭."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     runner = Path(__file__).with_name("notebook_runner.py")
-    paths = [str(SITE / name) for name in NOTEBOOKS]
+    # 뒤에서부터: 오래 걸리는 실습이 마지막에 혼자 남지 않습니다.
+    paths = [str(SITE / name) for name in reversed(NOTEBOOKS)]
     result = subprocess.run(
         [sys.executable, runner, *paths],
         env=environment,

@@ -97,7 +97,8 @@ def count(config):
         model = Transformer(config)
         model.build()
         counted = model.count_params()
-        keras.backend.clear_session()  # 나중에 값을 채우려고 적어 둔 목록을 버립니다
+        # 나중에 값을 채우려고 적어 둔 목록만 버립니다. 쓰레기까지 찾으면 오래 걸립니다.
+        keras.backend.clear_session(free_memory=False)
     return counted
 
 

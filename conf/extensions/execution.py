@@ -26,9 +26,10 @@ def read_executed(text, store):
 def execute_stale(app, env, added, changed, removed):
     """출력이 없는 페이지를 실행하고, 출력이 달라진 페이지를 다시 읽게 합니다."""
     store = Store(app.config.pages_store)
+    # 뒤에서부터: 오래 걸리는 실습이 마지막에 혼자 남지 않습니다.
     pages = [
         _page(name, path)
-        for name in sorted(env.found_docs)
+        for name in sorted(env.found_docs, reverse=True)
         if (path := Path(env.doc2path(name))).suffix in {".md", ".rst"}
     ]
     run_pages(

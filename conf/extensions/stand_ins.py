@@ -42,13 +42,14 @@ class _Anything:
         return (StandIn,)
 
 
-class _Module(types.ModuleType):
+class _Module(_Anything, types.ModuleType):
+    """모듈로 가져온 이름. 실은 함수의 이름일 때도 있으므로 부를 수 있습니다."""
+
     __path__ = ()
 
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Anything(f"{self.__name__}.{name}")
+    def __init__(self, name):
+        types.ModuleType.__init__(self, name)
+        self._name = name
 
 
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
