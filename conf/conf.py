@@ -34,7 +34,6 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.linkcode",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_codeautolink",
     "sphinx_copybutton",
@@ -46,8 +45,10 @@ extensions = [
     "code_links",
     "contents",
     "execution",
+    "fonts",
     "korean",
     "listings",
+    "mathematics",
     "page_checks",
     "reading_time",
     "rst_cells",
@@ -82,7 +83,7 @@ nitpick_ignore_regex = [(r"py:.*", r"(tensorflow|tf|keras|matplotlib|numpy)\..*"
 
 bibtex_bibfiles = [str(HERE / "references.bib")]
 
-# 겉모습. 글꼴과 수식과 스크립트는 모두 사이트 안에 있습니다.
+# 겉모습. 글꼴과 스크립트는 모두 사이트 안에 있고, 수식은 지을 때 조판합니다.
 html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
@@ -108,6 +109,7 @@ if repository_url:
         "repository_url": repository_url,
         "use_repository_button": True,
     }
-mathjax_path = "mathjax/tex-svg-full.js"
+html_math_renderer = "mathml"
+fonts_store = str(BUILD / "fonts")
 togglebutton_hint = "펼치기"
 togglebutton_hint_hide = "접기"

@@ -17,7 +17,6 @@ with sync_playwright() as playwright:
         viewport={"width": 1280, "height": 800}, color_scheme="light", locale="ko-KR"
     )
     page.goto(PAGE.as_uri())
-    page.evaluate("() => window.MathJax?.startup?.promise")
     page.evaluate(
         "document.querySelector('.cell_output img').scrollIntoView({block: 'center'})"
     )

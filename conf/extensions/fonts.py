@@ -1,0 +1,102 @@
+"""글꼴에서 이 사이트가 쓰는 글자만 골라 담습니다.
+
+한글 글꼴 하나는 1 MB가 넘습니다. 쪽을 모두 쓴 다음, 거기에 나온 글자만 남깁니다. 쪽이
+달라지면 글꼴도 함께 달라지므로, 빠진 글자가 있을 수 없습니다. 원본은 ``conf/fonts``에
+있고, 허가서(SIL OFL 1.1)에 따라 줄인 글꼴에는 다른 이름을 붙입니다.
+"""
+
+import functools
+import hashlib
+import html
+import re
+import string
+from pathlib import Path
+
+from fontTools import subset
+from fontTools.ttLib import TTFont
+
+HERE = Path(__file__).resolve().parent
+SOURCES = HERE.parent / "fonts"
+PACKAGE = HERE.parents[1] / "transformer_notes" / "fonts"
+#: 사이트의 글꼴마다 (원본, 글자를 모으는 곳).
+FACES = {
+    "NotesSans-Regular": (PACKAGE / "Pretendard-Regular.otf", "text"),
+    "NotesSans-Bold": (SOURCES / "Pretendard-Bold.woff2", "text"),
+    "NotesCode-Regular": (SOURCES / "D2Coding.woff2", "code"),
+    "NotesMath-Regular": (SOURCES / "STIXTwoMath.woff2", "math"),
+}
+#: 글에는 없지만 브라우저가 그리는 수식의 글자: 근호, 기울인 로마자와 그리스 문자.
+DRAWN = {*"√‾ℎ", *map(chr, range(0x1D434, 0x1D468)), *map(chr, range(0x1D6E2, 0x1D71C))}
+
+
+def letters(pages):
+    """글의 갈래마다 쪽들에 나온 글자. 영문자와 숫자는 언제나 담습니다."""
+    found = {name: set(string.printable) for name in ("text", "code", "math")}
+    found["math"] |= DRAWN
+    for page in pages:
+        rest = re.sub(r"(?s)<(script|style)\b.*?</\1>", "", page)
+        for name, tags in (("math", "math"), ("code", "pre|code")):
+            inside = re.compile(rf"(?s)<({tags})\b.*?</\1>")
+            for match in inside.finditer(rest):
+                found[name] |= _text(match[0])
+            rest = inside.sub("", rest)
+        found["text"] |= _text(rest)
+    # 수식 안의 한글과 코드에 없는 글자는 본문의 글꼴이 그립니다.
+    found["text"] |= (found["math"] - DRAWN) | found["code"]
+    return {name: "".join(sorted(found[name] - {"\n"})) for name in found}
+
+
+def _text(page):
+    return set(html.unescape(re.sub(r"(?s)<[^>]*>", "", page)))
+
+
+def reduce(source, name, text, target):
+    """원본에서 text의 글자만 남겨 name이라는 글꼴로 적습니다."""
+    options = subset.Options(
+        flavor="woff2",
+        layout_features=["*"],
+        name_IDs=[0, 1, 2, 13, 14],
+        name_languages=[0x409],
+        hinting=False,
+        recalc_timestamp=False,
+    )
+    font = TTFont(source, recalcTimestamp=False)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(text=text)
+    subsetter.subset(font)
+    family, style = name.split("-")
+    font["name"].setName(family, 1, 3, 1, 0x409)
+    font["name"].setName(style, 2, 3, 1, 0x409)
+    if "CFF " in font:
+        font["CFF "].cff.fontNames = [name]
+    partial = target.with_suffix(".new")
+    subset.save_font(font, partial, options)
+    partial.replace(target)
+
+
+@functools.cache
+def _key(source):
+    return hashlib.sha256(source.read_bytes() + Path(__file__).read_bytes()).digest()
+
+
+def write(app, exception):
+    if exception or app.builder.format != "html":
+        return
+    home = Path(app.outdir) / "_static" / "fonts"
+    kept = Path(app.config.fonts_store)
+    for folder in (home, kept):
+        folder.mkdir(parents=True, exist_ok=True)
+    pages = sorted(Path(app.outdir).rglob("*.html"))
+    found = letters(page.read_text("utf-8") for page in pages)
+    for face, (source, what) in FACES.items():
+        key = hashlib.sha256(_key(source) + face.encode() + found[what].encode())
+        stored = kept / f"{key.hexdigest()[:16]}.woff2"
+        if not stored.exists():
+            reduce(source, face, found[what], stored)
+        (home / f"{face}.woff2").write_bytes(stored.read_bytes())
+
+
+def setup(app):
+    app.add_config_value("fonts_store", "", "", str)
+    app.connect("build-finished", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
