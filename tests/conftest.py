@@ -31,6 +31,9 @@ class Book:
         shutil.copytree(ROOT / "conf", root / "conf")
         shutil.copytree(ROOT / "transformer_notes", root / "transformer_notes")
         shutil.copy(ROOT / "pyproject.toml", root)
+        # 글꼴을 줄이는 데에 몇 초가 걸립니다. test_fonts.py가 따로 봅니다.
+        settings = root / "conf" / "conf.py"
+        settings.write_text(settings.read_text("utf-8").replace('    "fonts",\n', ""))
         (root / "README.rst").write_text("책\n==\n", encoding="utf-8")
         (root / "docs").mkdir()
         shutil.copy(ROOT / "docs" / "conftest.py", root / "docs")

@@ -25,6 +25,7 @@ FACES = {
     "NotesCode-Regular": (SOURCES / "D2Coding.woff2", "code"),
     "NotesMath-Regular": (SOURCES / "STIXTwoMath.woff2", "math"),
 }
+LICENCE = "This Font Software is licensed under the SIL Open Font License, Version 1.1."
 #: 글에는 없지만 브라우저가 그리는 수식의 글자: 근호, 기울인 로마자와 그리스 문자.
 DRAWN = {*"√‾ℎ", *map(chr, range(0x1D434, 0x1D468)), *map(chr, range(0x1D6E2, 0x1D71C))}
 
@@ -67,6 +68,7 @@ def reduce(source, name, text, target):
     family, style = name.split("-")
     font["name"].setName(family, 1, 3, 1, 0x409)
     font["name"].setName(style, 2, 3, 1, 0x409)
+    font["name"].setName(LICENCE, 13, 3, 1, 0x409)
     if "CFF " in font:
         font["CFF "].cff.fontNames = [name]
     partial = target.with_suffix(".new")
