@@ -1,7 +1,5 @@
 """손으로 쓴 정규화가 n − 1로 나누고, 잔차도 정규화한 값에서 가져오는 사람."""
 
-import numpy as np
-
 
 def normalise(x):
     std = x.std(axis=-1, ddof=1, keepdims=True)

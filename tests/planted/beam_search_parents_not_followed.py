@@ -21,6 +21,8 @@ def beams(next_logits, bos, eos, max_length, beam_size):
                 done.append((score, cache[parent] + [token]))
             else:
                 live.append((flat[place], token))
+        if not live:
+            break
         live = live[:beam_size]
         cache = [ids + [token] for ids, (_, token) in zip(cache, live)]
         sums = np.array([total for total, _ in live])

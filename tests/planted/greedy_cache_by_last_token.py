@@ -1,4 +1,4 @@
-"""Caches logits under the last token alone, so an old answer is used for a new prefix."""
+"""Caches logits under the last token alone: an old answer for a new prefix."""
 
 import numpy as np
 
