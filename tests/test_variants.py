@@ -1,0 +1,91 @@
+"""검사기: 남이 쓴 올바른 코드는 통과하고, 심어 둔 실수는 그 번호로만 불린다.
+
+`variants/<종류>/`와 `planted/`의 파일은 검사기를 보지 않고 썼습니다. 파일마다 `check`에
+넘길 `candidate`가 있고, 약속이 다르면 `mask_true`와 `adapter`가 있습니다. `adapter`는
+만들어진 후보와 우리 순서의 인자를 받아 부르는 함수입니다.
+"""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import keras
+import pytest
+
+HERE = Path(__file__).resolve().parent
+KINDS = (
+    "positional_encoding padding_mask look_ahead_mask attention multi_head_attention "
+    "feed_forward add_norm embedding loss accuracy schedule encoder_layer "
+    "decoder_layer greedy beam_search"
+).split()
+HONEST = sorted((HERE / "variants").glob("*/*.py"))
+PLANTED = sorted((HERE / "planted").glob("*.py"))
+#: 목록의 마지막 절이 검사기가 알아본다고 한 실수.
+SEEN = {*range(1, 6), *range(7, 18), 19, 20, *range(22, 31), *range(33, 37), 41}
+
+
+def kind_of(path):
+    """심어 둔 파일의 이름은 종류로 시작합니다."""
+    if path.parent.parent.name == "variants":
+        return path.parent.name
+    return next(kind for kind in KINDS if path.stem.startswith(f"{kind}_"))
+
+
+def name_of(path):
+    return f"{path.parent.name}/{path.stem}"
+
+
+def load(path):
+    source = path.read_text(encoding="utf-8")
+    if "torch" in path.stem or re.search(r"^(?:from|import) torch\b", source, re.M):
+        pytest.importorskip("torch").manual_seed(0)
+    keras.utils.set_random_seed(0)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def judge(module, kind):
+    from transformer_notes.checker import check
+
+    options = {
+        name: getattr(module, name)
+        for name in ("mask_true", "adapter")
+        if hasattr(module, name)
+    }
+    return check(module.candidate, kind, **options)
+
+
+@pytest.mark.parametrize("path", HONEST, ids=name_of)
+def test_honest_code_in_anyones_style_passes(path):
+    report = judge(load(path), kind_of(path))
+    assert report.passed and not report.mistakes, report.message
+
+
+@pytest.mark.parametrize("path", PLANTED, ids=name_of)
+def test_a_planted_mistake_is_named_and_no_other(path):
+    module = load(path)
+    report = judge(module, kind_of(path))
+    assert not report.passed
+    assert sorted(report.mistakes) == sorted(module.mistakes), report.message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_seven_honest_styles(kind):
+    assert len([path for path in HONEST if kind_of(path) == kind]) >= 7
+
+
+def test_every_mistake_that_can_be_seen_is_planted():
+    planted = set()
+    for path in PLANTED:
+        line = re.search(r"^mistakes = \((.*)\)$", path.read_text("utf-8"), re.M)
+        planted |= {int(number) for number in re.findall(r"\d+", line[1])}
+    assert planted == SEEN
+
+
+@pytest.mark.parametrize("path", HONEST + PLANTED, ids=name_of)
+def test_a_borrowed_style_is_short_and_says_whose_it_is(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 60
+    assert re.fullmatch(r'""".+\."""', lines[0])
