@@ -8,7 +8,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LIST = DOCS / "paper" / "mistakes.md"
 PAGES = [path for path in sorted(DOCS.rglob("*")) if path.suffix in {".md", ".rst"}]
-COUNT = 44
+COUNT = 47
 
 _CODE = r"\{?(?:code-cell|code-block|python|pycon|bash|text|math)\b"
 _FENCE = re.compile(
@@ -80,6 +80,14 @@ def test_every_mistake_leads_to_where_it_is_taught(number):
     taught = set(re.findall(r"\{ref\}`[^`]*<([\w-]+)>`", entries()[number]))
     elsewhere = set().union(*(labels(page) for page in PAGES if page != LIST))
     assert taught and taught <= elsewhere
+
+
+@pytest.mark.parametrize("number", range(1, COUNT + 1))
+def test_every_mistake_is_shown_by_a_number_that_its_entry_computes(number):
+    (cell,) = re.findall(
+        r"^```\{code-cell\}\n(.*?)^```$", entries()[number], re.M | re.S
+    )
+    assert "print(" in cell and re.search(r"^ *assert ", cell, re.M)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
