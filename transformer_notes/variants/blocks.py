@@ -13,10 +13,10 @@ from transformer_notes.multi_head_attention import MultiHeadAttention
 def attention_in_blocks(query, key, value, mask=None, block=128):
     """키를 조각내어 차례로 봅니다. (length_q, length_k) 행렬을 만들지 않습니다.
 
-    쿼리마다 지금까지 본 점수의 최댓값, 분모, 분자만 지니고 다닙니다. 더 큰 점수가 나오면
-    앞의 분모와 분자를 그만큼 줄입니다. 값은 `scaled_dot_product_attention`의 출력과
-    같고, 볼 키가 하나도 없는 행은 0입니다. 기울기를 구하려면 조각마다의 계산이 남으므로,
-    메모리는 답만 구할 때 줄어듭니다.
+    쿼리마다 지금까지 본 점수의 최댓값, 분모, 분자만 지니고 다닙니다. 더 큰 점수가
+    나오면 앞의 분모와 분자를 그만큼 줄입니다. 값은 `scaled_dot_product_attention`의
+    출력과 같고, 볼 키가 하나도 없는 행은 0입니다. 기울기를 구하려면 조각마다의 계산이
+    남으므로, 메모리는 답만 구할 때 줄어듭니다.
 
     Args:
         query: 실수, (..., length_q, d_k).
@@ -78,8 +78,15 @@ def attention_in_blocks(query, key, value, mask=None, block=128):
     nothing = tf.zeros_like(scaled[..., :1])  # (..., length_q, 1)
     sums = tf.repeat(nothing, value.shape[-1], axis=-1)  # (..., length_q, d_v)
     state = tf.constant(0), nothing - float("inf"), nothing, sums
-    # 조각을 여럿 함께 계산하면 메모리를 아끼지 못합니다.
-    _, _, total, output = tf.while_loop(unseen, see, state, parallel_iterations=1)
+    known = key.shape[-2]  # 횟수를 알아야 XLA가 기울기도 구합니다
+    times = None if known is None else -(-known // block)
+    _, _, total, output = tf.while_loop(
+        unseen,
+        see,
+        state,
+        parallel_iterations=1,  # 여럿을 함께 계산하면 메모리를 아끼지 못합니다
+        maximum_iterations=times,
+    )
     output /= tf.where(total == 0, tf.ones_like(total), total)
     return tf.cast(output, value.dtype)
 
@@ -113,8 +120,8 @@ class AttentionInBlocks(MultiHeadAttention):
         super().__init__(*args, **kwargs)
         if self.dropout:
             raise ValueError(
-                "dropout에는 0이 필요합니다. 조각내어 계산하면 드롭아웃을 씌울 가중치가 "
-                f"남지 않습니다. 받은 것: {self.dropout}."
+                f"dropout에는 0이 필요합니다. 받은 것: {self.dropout}. 조각내어 "
+                "계산하면 드롭아웃을 씌울 가중치가 남지 않습니다."
             )
 
     def weigh(self, query, keys, values, mask=None):

@@ -86,8 +86,8 @@ class DecoderOnly(Transformer):
     """인코더 없이, 입력과 답을 한 줄로 이어 읽는 모델입니다.
 
     입력 뒤에 답을 여는 토큰이 오고, 그것이 둘을 가르는 `<sep>`입니다. 모든 토큰은 제
-    앞의 토큰만 봅니다. 쓰는 법은 `Transformer`와 같아서 `greedy`, `beam_search`, `fit`이
-    그대로 받습니다. 손실도 그대로이므로 입력은 맞히지 않고 답만 맞힙니다.
+    앞의 토큰만 봅니다. 쓰는 법은 `Transformer`와 같아서 `greedy`, `beam_search`,
+    `fit`이 그대로 받습니다. 손실도 그대로이므로 입력은 맞히지 않고 답만 맞힙니다.
 
     패딩이 입력과 답 사이에 끼지 않도록 입력을 오른쪽으로 붙이고, 답은 언제나 위치
     `max_length // 2`에서 시작합니다. 그래서 패딩을 더해도 로짓이 바뀌지 않고, 입력은
@@ -159,7 +159,8 @@ class DecoderOnly(Transformer):
         length_s, length = keras.ops.shape(memory)[1], keras.ops.shape(target_ids)[1]
         if position is None:
             position = slot + tf.range(length)
-        position = self.config.max_length // 2 + tf.cast(position, tf.int64)
+        position = checks.positions("position", position, target_ids.shape[1])
+        position += self.config.max_length // 2
         if cache is None:
             x = tf.concat([before, x], axis=1)  # (batch, length_s + length, d_model)
             position = tf.concat([self._prefix_positions(length_s), position], axis=0)

@@ -32,7 +32,8 @@ def rotate(x, position):
         ValueError: 홀수 depth.
 
     Examples:
-        >>> print(rotate(tf.constant([[0.0, 1.0], [0.0, 1.0]]), [0, 1]).numpy().round(3))
+        >>> x = tf.constant([[0.0, 1.0], [0.0, 1.0]])
+        >>> print(rotate(x, [0, 1]).numpy().round(3))
         [[0.    1.   ]
          [0.841 0.54 ]]
     """
@@ -123,7 +124,8 @@ class ALiBiAttention(MultiHeadAttention):
     다룹니다. 뒤도 보는 인코더에서는 뒤쪽의 기울기를 거꾸로 늘어놓습니다. 두 쪽이 같으면
     순서를 뒤집은 문장을 구별하지 못하기 때문입니다.
 
-    위치는 쿼리와 키의 끝 두 성분에서 읽습니다. 그것이 없는 크로스 어텐션은 그대로입니다.
+    위치는 쿼리와 키의 끝 두 성분에서 읽습니다. 그것이 없는 크로스 어텐션은
+    그대로입니다.
     """
 
     def weigh(self, query, keys, values, mask=None):
