@@ -57,10 +57,12 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
         self.epsilon = checks.number("epsilon", epsilon, above=0)
         self.norm_first = norm_first
         # 하위 층은 전역 정책을 따르므로, 이 층의 dtype을 넘겨주어야 합니다.
-        self.norm = keras.layers.LayerNormalization(
-            epsilon=self.epsilon, dtype=self.dtype_policy, name="norm"
-        )
+        self.norm = self.make_norm(dtype=self.dtype_policy, name="norm")
         self._dropout = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy)
+
+    def make_norm(self, **options):
+        """정규화하는 층을 만듭니다. 다른 정규화는 이 메서드를 다시 적어 씁니다."""
+        return keras.layers.LayerNormalization(epsilon=self.epsilon, **options)
 
     def build(self, x_shape):
         self.norm.build(checks.vector_shape("x", x_shape))

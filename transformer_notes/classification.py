@@ -16,7 +16,6 @@ from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import Encoder
 from transformer_notes.keras_mask import StopsKerasMask
 from transformer_notes.masking import padding_mask
-from transformer_notes.positional_encoding import SCHEMES
 from transformer_notes.tokenization import pad_rows
 
 NEVER = -1e9  # 확률이 0이면서 손실도 기울기도 유한한 로짓
@@ -80,8 +79,7 @@ class Classifier(StopsKerasMask, keras.Model):
         self.embedding = TokenEmbedding(
             config.vocab_size, config.d_model, name="embedding", **options
         )
-        scheme = SCHEMES[config.positions]
-        self.positions = scheme(config, name="positions", **options)
+        self.positions = config.positional_encoding(name="positions", **options)
         self.embedding_dropout = keras.layers.Dropout(config.dropout, **options)
         self.encoder = Encoder(config, name="encoder", **options)
         self.mean_dropout = keras.layers.Dropout(config.dropout, **options)

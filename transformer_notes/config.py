@@ -5,6 +5,9 @@ import dataclasses
 import keras
 
 from transformer_notes import checks
+from transformer_notes.add_norm import AddAndNorm
+from transformer_notes.feed_forward import PositionwiseFeedForward
+from transformer_notes.multi_head_attention import MultiHeadAttention
 from transformer_notes.positional_encoding import SCHEMES
 
 
@@ -12,6 +15,9 @@ from transformer_notes.positional_encoding import SCHEMES
 @dataclasses.dataclass(frozen=True)
 class TransformerConfig:
     """모델의 크기와 갈래. 기본값은 논문의 base입니다 (표 3).
+
+    층에 들어갈 부품도 설정이 만듭니다. 다른 부품을 쓰는 모델은 이 클래스를 물려받아
+    `norm`부터 `positional_encoding`까지의 메서드 가운데 바꿀 것만 다시 적습니다.
 
     Raises:
         TypeError: 정수가 아닌 크기, 수가 아닌 비율, 불리언이 아닌 갈래.
@@ -128,6 +134,37 @@ class TransformerConfig:
         rows["E"] = {"positions": "learned"}
         table = {name: dataclasses.replace(base, **row) for name, row in rows.items()}
         return table | {"big": cls.paper_big(vocab_size)}
+
+    def norm(self, **options):
+        """pre-norm의 스택이 끝에서 한 번 더 씌울 정규화를 만듭니다.
+
+        Args:
+            **options: `keras.layers.Layer`의 인자 (`name`, `dtype`). 아래도 같습니다.
+        """
+        return keras.layers.LayerNormalization(epsilon=1e-5, **options)
+
+    def add_and_norm(self, **options):
+        """하위 층을 감쌀 `AddAndNorm`을 만듭니다."""
+        return AddAndNorm(self.dropout, norm_first=self.norm_first, **options)
+
+    def attention(self, **options):
+        """셀프 어텐션이나 크로스 어텐션을 만듭니다."""
+        return MultiHeadAttention(
+            self.d_model,
+            self.num_heads,
+            self.key_dim,
+            self.value_dim,
+            use_bias=self.attention_bias,
+            **options,
+        )
+
+    def feed_forward(self, **options):
+        """위치별 피드포워드 신경망을 만듭니다."""
+        return PositionwiseFeedForward(self.d_model, self.d_ff, **options)
+
+    def positional_encoding(self, **options):
+        """`positions`의 이름으로 `SCHEMES`에서 찾은 위치 인코딩을 만듭니다."""
+        return SCHEMES[self.positions](self, **options)
 
     def get_config(self):
         return dataclasses.asdict(self)

@@ -131,13 +131,9 @@ class DecoderLayer(DecoderPart):
 
     def start_cache(self, memory, max_length):
         """층 하나의 `Decoder.start_cache`입니다."""
-        attention, batch = self.self_attention, keras.ops.shape(memory)[0]
-        empty = (
-            tf.zeros((batch, attention.num_heads, max_length, depth), memory.dtype)
-            for depth in (attention.key_dim, attention.value_dim)
-        )
-        read = self.cross_attention.keys_and_values(memory, memory)
-        return LayerCache(KeysValues(*empty), read)
+        batch = keras.ops.shape(memory)[0]
+        own = self.self_attention.start_cache(batch, max_length)
+        return LayerCache(own, self.cross_attention.keys_and_values(memory, memory))
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")

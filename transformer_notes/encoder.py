@@ -3,54 +3,34 @@
 import keras
 
 from transformer_notes import checks
-from transformer_notes.add_norm import AddAndNorm
 from transformer_notes.config import require_config
-from transformer_notes.feed_forward import PositionwiseFeedForward
 from transformer_notes.keras_mask import StopsKerasMask
-from transformer_notes.multi_head_attention import MultiHeadAttention
 
 
 class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
-    """`TransformerConfig` 하나로 만들어지는 층의 공통 부분: 하위 층과 저장."""
+    """`TransformerConfig` 하나로 만들어지는 층의 공통 부분: 하위 층과 저장.
+
+    하위 층은 설정이 만듭니다. 여기서는 이름과 dtype을 붙일 뿐입니다.
+    """
 
     def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
         self.config = require_config(config)
 
     def add_and_norm(self, name):
-        config = self.config
-        return AddAndNorm(
-            config.dropout,
-            norm_first=config.norm_first,
-            name=name,
-            dtype=self.dtype_policy,
-        )
+        return self.config.add_and_norm(name=name, dtype=self.dtype_policy)
 
     def attention(self, name):
-        config = self.config
-        return MultiHeadAttention(
-            config.d_model,
-            config.num_heads,
-            config.key_dim,
-            config.value_dim,
-            use_bias=config.attention_bias,
-            name=name,
-            dtype=self.dtype_policy,
-        )
+        return self.config.attention(name=name, dtype=self.dtype_policy)
 
     def position_wise(self, name):
-        config = self.config
-        return PositionwiseFeedForward(
-            config.d_model, config.d_ff, name=name, dtype=self.dtype_policy
-        )
+        return self.config.feed_forward(name=name, dtype=self.dtype_policy)
 
     def final_norm(self):
         """pre-norm의 스택은 끝에서 한 번 더 정규화합니다. post-norm이면 None입니다."""
         if not self.config.norm_first:
             return None
-        return keras.layers.LayerNormalization(
-            epsilon=1e-5, name="norm", dtype=self.dtype_policy
-        )
+        return self.config.norm(name="norm", dtype=self.dtype_policy)
 
     def compute_output_shape(self, x_shape, *_, **__):
         return x_shape

@@ -145,7 +145,7 @@ def open_reader(model, source_ids, width, beam_size=1):
     """
     memory = model.encode(source_ids)
     memory_mask = padding_mask(source_ids, model.config.pad_id)
-    cache = model.decoder.start_cache(memory, width * beam_size)
+    cache = model.start_cache(memory, memory_mask, width * beam_size)
 
     def next_logits(last, time, own, seen=None):
         logits, new = model.decode(

@@ -111,15 +111,21 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         self.dropout = checks.rate("dropout", dropout)
         self._dropout = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy)
 
+    @property
+    def key_heads(self):
+        """키와 값을 나눌 헤드의 수. 논문에서는 쿼리의 헤드마다 하나씩입니다."""
+        return self.num_heads
+
     def build(self, query_shape, key_shape=None, value_shape=None):
         key_shape = query_shape if key_shape is None else key_shape
         value_shape = key_shape if value_shape is None else value_shape
-        key_width = self.num_heads * self.key_dim
-        value_width = self.num_heads * self.value_dim
-        self.query_map = self._add_map("query", query_shape, key_width)
+        query_width = self.num_heads * self.key_dim
+        key_width = self.key_heads * self.key_dim
+        value_width = self.key_heads * self.value_dim
+        self.query_map = self._add_map("query", query_shape, query_width)
         self.key_map = self._add_map("key", key_shape, key_width)
         self.value_map = self._add_map("value", value_shape, value_width)
-        joined = (None, None, value_width)
+        joined = (None, None, self.num_heads * self.value_dim)
         self.output_map = self._add_map("output", joined, self.d_model)
 
     def _add_map(self, name, shape, columns):
@@ -145,7 +151,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         cache=None,
         slot=0,
     ):
-        query = self._project("query", query, self.query_map)
+        query = self._project("query", query, self.query_map, self.num_heads)
         keys, values = self.keys_and_values(key, value)
         # 셋 다 (batch, num_heads, length, depth)
         if position_map is not None:
@@ -170,8 +176,8 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             `KeysValues`. `read`에 넣습니다.
         """
         return KeysValues(
-            self._project("key", key, self.key_map),
-            self._project("value", value, self.value_map),
+            self._project("key", key, self.key_map, self.key_heads),
+            self._project("value", value, self.value_map, self.key_heads),
         )
 
     def read(self, query, memory, attention_mask=None, training=None):
@@ -194,7 +200,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             >>> bool(tf.reduce_all(output == expected))
             True
         """
-        query = self._project("query", query, self.query_map)
+        query = self._project("query", query, self.query_map, self.num_heads)
         return self.attend(query, *memory, attention_mask, training)
 
     def attend(self, query, keys, values, attention_mask=None, training=None):
@@ -212,26 +218,48 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             length_q, length_k).
         """
         mask = _with_head_axis(attention_mask)
-        output, weights = scaled_dot_product_attention(query, keys, values, mask)
+        output, weights = self.weigh(query, keys, values, mask)
         if self.dropout and training:
             output = tf.matmul(self._dropout(weights, training=True), values)
         output = linear("output", self.join_heads(output), self.output_map)
         return output, weights  # (batch, length_q, d_model)
 
-    def _project(self, name, x, weights):
-        # call 밖에서 부르면 Keras가 층의 계산 dtype으로 바꾸어 주지 않습니다.
-        x = tf.cast(checks.float_tensor(name, x), self.compute_dtype)
-        return self.split_heads(linear(name, x, weights))
-
-    def split_heads(self, x):
-        """(batch, length, num_heads · depth)를 헤드로 나눕니다.
+    def weigh(self, query, keys, values, mask=None):
+        """헤드마다의 어텐션입니다. 점수를 달리 매기는 층은 이 메서드를 다시 적습니다.
 
         Returns:
-            (batch, num_heads, length, depth).
+            `(output, weights)`. `scaled_dot_product_attention`과 같습니다.
+        """
+        return scaled_dot_product_attention(query, keys, values, mask)
+
+    def start_cache(self, batch, slots):
+        """아직 아무것도 적지 않은 캐시 `KeysValues`입니다.
+
+        Args:
+            batch: 문장의 수.
+            slots: 칸의 수.
+        """
+        return KeysValues(
+            *(
+                tf.zeros((batch, self.key_heads, slots, depth), self.compute_dtype)
+                for depth in (self.key_dim, self.value_dim)
+            )
+        )
+
+    def _project(self, name, x, weights, heads):
+        # call 밖에서 부르면 Keras가 층의 계산 dtype으로 바꾸어 주지 않습니다.
+        x = tf.cast(checks.float_tensor(name, x), self.compute_dtype)
+        return self.split_heads(linear(name, x, weights), heads)
+
+    def split_heads(self, x, heads):
+        """(batch, length, heads · depth)를 헤드로 나눕니다.
+
+        Returns:
+            (batch, heads, length, depth).
         """
         batch, length, width = keras.ops.shape(x)  # 그래프에서 모르는 크기는 텐서입니다
-        x = tf.reshape(x, (batch, length, self.num_heads, width // self.num_heads))
-        return tf.transpose(x, (0, 2, 1, 3))  # (batch, num_heads, length, depth)
+        x = tf.reshape(x, (batch, length, heads, width // heads))
+        return tf.transpose(x, (0, 2, 1, 3))  # (batch, heads, length, depth)
 
     def join_heads(self, x):
         """헤드를 다시 이어 붙입니다. `split_heads`의 반대입니다.

@@ -13,7 +13,6 @@ from transformer_notes.encoder import Encoder
 from transformer_notes.keras_mask import StopsKerasMask
 from transformer_notes.linear_softmax import LinearSoftmax
 from transformer_notes.masking import look_ahead_mask, padding_mask
-from transformer_notes.positional_encoding import SCHEMES
 
 __all__ = ["Transformer", "TransformerConfig"]
 
@@ -67,12 +66,10 @@ class Transformer(StopsKerasMask, keras.Model):
                 name="source_embedding",
                 **options,
             )
-        scheme = SCHEMES[config.positions]
-        self.positions = scheme(config, name="positions", **options)
+        self.positions = config.positional_encoding(name="positions", **options)
         self.source_dropout = keras.layers.Dropout(config.dropout, **options)
         self.target_dropout = keras.layers.Dropout(config.dropout, **options)
-        self.encoder = Encoder(config, name="encoder", **options)
-        self.decoder = Decoder(config, name="decoder", **options)
+        self.make_stacks(**options)
         self.linear_softmax = LinearSoftmax(
             config.vocab_size,
             embedding=self.target_embedding if config.tie_embeddings else None,
@@ -80,11 +77,17 @@ class Transformer(StopsKerasMask, keras.Model):
             **options,
         )
 
+    def make_stacks(self, **options):
+        """임베딩과 출력 사이의 스택을 만듭니다."""
+        self.encoder = Encoder(self.config, name="encoder", **options)
+        self.decoder = Decoder(self.config, name="decoder", **options)
+
     def build(self, input_shape=None):
-        for name in self._part_shapes():
+        for name in self.part_shapes():
             self._build_part(name)
 
-    def _part_shapes(self):
+    def part_shapes(self):
+        """가중치를 가진 부품의 이름과, 부품마다 `build`가 받을 모양입니다."""
         ids_shape, x_shape = (None, None), (None, None, self.config.d_model)
         return {
             "source_embedding": [ids_shape],
@@ -98,11 +101,11 @@ class Transformer(StopsKerasMask, keras.Model):
     def _build_part(self, name):
         part = getattr(self, name)
         if not part.built:  # 공유하는 임베딩, encode를 먼저 부른 인코더
-            part.build(*self._part_shapes()[name])
+            part.build(*self.part_shapes()[name])
 
     def get_build_config(self):
         # 인코더만 쓴 모델의 파일에는 디코더의 가중치가 없습니다. 쓴 부품만 적습니다.
-        return {"parts": [n for n in self._part_shapes() if getattr(self, n).built]}
+        return {"parts": [n for n in self.part_shapes() if getattr(self, n).built]}
 
     def build_from_config(self, config):
         for name in config["parts"]:
@@ -210,6 +213,19 @@ class Transformer(StopsKerasMask, keras.Model):
         logits = self.linear_softmax(x)  # (batch, length_t, vocab_size)
         extras = [weights] if return_weights else []
         return (logits, *extras, *cache) if extras or cache else logits
+
+    def start_cache(self, memory, memory_mask, slots):
+        """답을 한 토큰씩 만들기 시작할 때의 캐시입니다.
+
+        Args:
+            memory: `encode`의 출력.
+            memory_mask: 입력 문장의 `padding_mask`. 여기서는 `decode`만 씁니다.
+            slots: 답의 칸 수.
+
+        Returns:
+            층마다의 `LayerCache`. `Decoder.start_cache`와 같습니다.
+        """
+        return self.decoder.start_cache(memory, slots)
 
     def _position_map(self, token_ids, position=None):
         if position is None:
