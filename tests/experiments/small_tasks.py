@@ -40,8 +40,8 @@ SETTINGS = {
         "vocab_size": 2000,
         "longest": 32,
         "epochs": 1,
-        "tokens": 1024,
-        "warmup_steps": 200,
+        "tokens": 512,
+        "warmup_steps": 400,
     },
     # 6.1절처럼, 끝의 체크포인트 몇 개를 평균한 모델을 채점합니다.
     "saves": 20,
