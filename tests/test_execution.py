@@ -385,7 +385,7 @@ def test_an_edit_of_the_command_line_executes_only_the_pages_that_use_it():
     assert edited == {"chatbot", "command_line"}
 
 
-@pytest.mark.parametrize("name", ["times.json", "map.html"])
+@pytest.mark.parametrize("name", ["times.json", "map.html", "facts.toml"])
 def test_the_key_changes_with_the_stored_results_a_page_reads(
     tmp_path, monkeypatch, name
 ):

@@ -91,7 +91,7 @@ def cache_key(notebook):
     parts += [
         _digest(path)
         for path in stored
-        if path.suffix in {".json", ".html"} and path.name in text
+        if path.suffix in {".html", ".json", ".toml"} and path.name in text
     ]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 

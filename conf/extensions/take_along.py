@@ -2,7 +2,7 @@
 
 다 풀린 문서에서 만들므로 링크와 번호와 붙여 둔 값이 글이 되어 있습니다. 셀은 실행된
 출력을 담습니다. ``>>>``로 적은 예는 셀이 되고 적힌 출력이 그 출력이 됩니다. 쪽이 읽는
-저장된 결과는 첫 셀이 파일로 적습니다. 사이트의 일인 remove-cell은 옮기지 않습니다.
+파일은 첫 셀이 적습니다. 사이트의 일인 remove-cell은 옮기지 않습니다.
 """
 
 import re
@@ -23,7 +23,7 @@ from sphinx_exercise.nodes import (
 )
 
 BOXES = (nodes.Admonition, exercise_node, exercise_enumerable_node, solution_node)
-STORED = re.compile(r"docs/[\w/]+\.json")
+STORED = re.compile(r"docs/[\w/]+\.(?:json|toml)")
 
 
 def _is_offered(app, page):
@@ -99,7 +99,7 @@ def _stored_results(source):
         text = (ROOT / name).read_text(encoding="utf-8")
         yield _hidden(
             new_code_cell(
-                "# 이 쪽이 읽는 저장된 결과입니다.\n"
+                "# 이 쪽이 읽는 파일입니다.\n"
                 "from pathlib import Path\n\n"
                 f"stored_file = Path({name!r})\n"
                 "stored_file.parent.mkdir(parents=True, exist_ok=True)\n"
