@@ -27,6 +27,7 @@ USES = {
     "cli",
     "corpora",
     "downloads",
+    "exercises",
     "models",
     "plotting",
     "results",
