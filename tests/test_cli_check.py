@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,7 +151,7 @@ def test_wrong_use_is_refused(tmp_path, monkeypatch, arguments, message):
     "source, message",
     [
         ("def positional_encodin(a, b):\n    pass\n", "혹시 positional_encodin입니까"),
-        ("x = 1\n", "mine.py에 positional_encoding이(가) 없습니다."),
+        ("x = 1\n", "mine.py에 positional_encoding.* 없습니다"),
         ("positional_encoding = 3\n", "부를 수 있는 것.*받은 것: int"),
         ("x = 1\ndef f(:\n", "2번째 줄 `def f.*SyntaxError"),
         ("x = 1\ny = x / 0\n", "2번째 줄 `y = x / 0`: ZeroDivisionError"),
@@ -191,9 +192,9 @@ def test_children_are_stopped_with_it(judged, tmp_path):
         "    while True:\n        pass\n"
     )
     judged(source, "--seconds", "4", code=1)
-    status = f"/proc/{(tmp_path / 'child').read_text()}/status"
+    status = Path("/proc", (tmp_path / "child").read_text(), "status")
     deadline = time.monotonic() + 5
-    while os.path.exists(status) and "zombie" not in open(status).read():
+    while status.exists() and "zombie" not in status.read_text():
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
@@ -210,7 +211,7 @@ def test_a_memory_hog_is_stopped_with_a_word(judged):
     "body, message",
     [
         ("import sys; sys.exit(0)", "2번째 줄 .*SystemExit"),
-        ("import os; os._exit(0)", "코드 0으로 끝났습니다.*os._exit"),
+        ("import os; os._exit(0)", "끝났습니다.코드 0.*os._exit"),
         ("import os; os.abort()", "SIGABRT로 죽었습니다.*mine.py 2번째 줄"),
         (
             "import ctypes; ctypes.string_at(0)",

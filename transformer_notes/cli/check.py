@@ -114,7 +114,7 @@ def _judge(path, name, kind, mask_true, adapter, seconds, memory):
             why += f" {_too_much_memory(memory)}"
     else:
         why = (
-            f"확인을 마치기 전에 프로그램이 코드 {code}로 끝났습니다. "
+            f"확인을 마치기 전에 프로그램이 끝났습니다(코드 {code}). "
             "os._exit를 부르는 곳이 있는지 보세요."
         )
     return {"failed": why}
