@@ -1,0 +1,12 @@
+"""검사하는 것의 목록. 하나를 보태면 여기에 올립니다."""
+
+from transformer_notes.checker.positions import PositionalEncoding
+
+#: 이름과 `Kind`.
+KINDS = {
+    kind.name: kind
+    for kind in (
+        PositionalEncoding(),
+        # 여기부터 손실, 스케줄, 층, 디코딩
+    )
+}
