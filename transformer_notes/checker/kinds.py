@@ -72,6 +72,10 @@ class Kind:
         """사례를 그 꼴의 인자로 바꿉니다. `arguments`의 순서입니다."""
         return tuple(case.inputs.values())
 
+    def options(self, names, case):
+        """후보의 인자 이름들 가운데 더 채울 것의 사전입니다."""
+        return {}
+
     def read(self, raw, case):
         """후보가 돌려준 것을 견줄 NumPy 배열로 바꿉니다. 꼴이 다르면 `Misfit`."""
         return to_array(first(raw))
