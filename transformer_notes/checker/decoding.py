@@ -17,13 +17,37 @@
 논문의 0.6을 줍니다.
 """
 
+import dataclasses
+
 import numpy as np
 
 from transformer_notes.checker import oracles
+from transformer_notes.checker.kinds import Case, Kind, Misfit
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.oracles import BOS, EOS
+from transformer_notes.checker.tensors import loaded
 
-#: 위치와 역사를 보는 표, 그리고 답이 끝나는 길이보다 넉넉한 한도.
+MODEL = (
+    *("next_logits", "model", "logits_fn", "step_fn", "score_fn", "predict", "lm"),
+    *("next_token_logits", "fn", "f", "decoder", "get_logits", "next_logits_fn"),
+)
+BEGIN = (
+    *("bos", "bos_id", "start", "start_id", "sos", "sos_id", "bos_token", "begin"),
+    *("start_token", "sos_token", "bos_token_id", "start_symbol", "go"),
+)
+END = (
+    *("eos", "eos_id", "end", "end_id", "eos_token", "end_token", "eos_token_id"),
+    *("end_symbol", "stop"),
+)
+LENGTH = (
+    *("max_length", "max_len", "maxlen", "limit", "max_steps", "length", "n"),
+    *("max_tokens", "max_new_tokens", "steps", "max_seq_len", "max_iter"),
+)
+BEAMS = (
+    *("beam_size", "beam_width", "beams", "num_beams", "k", "width", "beam", "n_beams"),
+    *("b",),
+)
+#: 답이 끝나는 길이보다 넉넉한 한도.
 LIMIT = 12
 
 
@@ -75,33 +99,18 @@ def answer_of(tokens):
     return tuple(answer), ended, bool(after)
 
 
-class Trial:
-    """후보를 확률표 하나에 실행한 것: 답과, 그동안 모델이 받은 것."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Answer:
+    """후보가 낸 답 하나."""
 
-    def __init__(self, call, table, expected, **options):
-        #: 나와야 할 답. eos까지입니다.
-        self.expected = expected
-        self.options = options
-        output, oracle = call(table, **options)
-        self.seen = oracle.seen
-        self.tokens = tokens_of(output)
-        self.answer, self.ended, self.grew = answer_of(self.tokens or [])
-
-    @property
-    def right(self):
-        readable = self.tokens is not None
-        return readable and self.answer == self.expected[:-1] and not self.grew
-
-    def example(self, **said):
-        inputs = {"bos": BOS, "eos": EOS, **self.options, **said}
-        given = "번호의 목록이 아닙니다" if self.tokens is None else self.tokens
-        return Example(inputs, expected=list(self.expected), given=given)
-
-    def calls(self, most=4):
-        lines = [
-            f"토큰 {list(tokens)} 위치 {list(places)}" for tokens, places, _ in self.seen
-        ]
-        return "; ".join(lines[:most]) + (" …" if lines[most:] else "")
+    #: 돌려준 번호 모두.
+    tokens: list
+    #: bos와 eos를 뺀 답.
+    path: tuple
+    #: eos 뒤에 다른 토큰이 있는지.
+    grew: bool
+    #: 모델이 받은 줄마다 (토큰들, 위치들, 캐시를 썼는지).
+    seen: list
 
     def only_last_tokens(self):
         """앞부분 없이 마지막 토큰만 준 적이 있는지."""
@@ -122,99 +131,178 @@ class Trial:
     def lost_history(self):
         """캐시에 답의 앞부분이 제대로 담기지 않은 적이 있는지."""
         cached = {tokens for tokens, _, cached in self.seen if cached}
-        path = (BOS, *self.answer)
+        path = (BOS, *self.path)
         needed = {path[:end] for end in range(1, len(path) + 1)}
         return bool(cached) and not needed <= cached
 
-
-def judge_greedy(call):
-    """그리디를 살핍니다.
-
-    Args:
-        call: `call(table, **options)`. 후보를 그 표의 모델에 실행하고 `(출력, 모델)`을
-            돌려주는 함수.
-
-    Returns:
-        `(examples, broken)`. 알아본 실수의 번호와 예의 사전, 그리고 어긋난 성질의
-        `(문장, 예)` 또는 None.
-    """
-    first = Trial(call, oracles.FORK, oracles.GREEDILY, max_length=LIMIT)
-    if not first.right:
-        return {}, (_why_not(first, "점수가 가장 높은 토큰을 고르지 않습니다."), first)
-    long = Trial(call, oracles.endless, _ENDLESS, max_length=6)
-    if not _stops(long, 6):
-        return {}, ("max_length에서 멈추지 않습니다.", long)
-    return _position_and_cache(
-        Trial(call, oracles.places, oracles.PLACES, max_length=LIMIT),
-        Trial(call, oracles.trail, oracles.TRAIL, max_length=LIMIT),
-    )
+    def calls(self, most=5):
+        """모델이 처음에 받은 것들을 적습니다."""
+        lines = [
+            f"토큰 {list(tokens)} 위치 {list(places)}" for tokens, places, _ in self.seen
+        ]
+        return "; ".join(lines[:most]) + (" …" if lines[most:] else "")
 
 
-def judge_beam_search(call):
-    """빔 탐색을 살핍니다. 인자와 결과는 `judge_greedy`와 같습니다."""
-    wide = {"max_length": LIMIT, "beam_size": 4}
-    first = Trial(call, oracles.FORK, oracles.FORKED, **wide)
-    if not first.right:
-        greedily = first.answer == oracles.GREEDILY[:-1]
-        missed = "합이 가장 큰 답을 찾지 못합니다."
-        missed = "그리디와 같은 답을 냅니다. 둘째 빔을 버렸습니다." if greedily else missed
-        return {}, (_why_not(first, missed), first)
-    examples = {}
-    short = Trial(call, oracles.LENGTHS, oracles.LONG, **wide)
-    if not short.right:
-        if short.answer != oracles.SHORT[:-1] and not short.grew:
-            return {}, (_why_not(short, "점수가 가장 높은 답이 아닙니다."), short)
-        examples[35] = short.example(**_sums(oracles.LENGTHS))
-    grown = Trial(call, oracles.GROWTH, oracles.SHORT, **wide)
-    if not grown.right:
-        if grown.answer != oracles.LONG[:-1] and not grown.grew:
-            return {}, (_why_not(grown, "점수가 가장 높은 답이 아닙니다."), grown)
-        examples.setdefault(35, grown.example(**_sums(oracles.GROWTH)))
-    found, broken = _position_and_cache(
-        Trial(call, oracles.places, oracles.PLACES, **wide),
-        Trial(call, oracles.history, oracles.HISTORY, **wide | {"beam_size": 2}),
-    )
-    return examples | found, broken
+@dataclasses.dataclass(frozen=True, eq=False)
+class Search(Case):
+    """확률표 하나에서 답을 찾게 하는 사례."""
+
+    table: object = None
+    #: 나와야 할 답. eos까지입니다.
+    expected: tuple = ()
+    #: 실수의 번호마다, 그 실수가 이 답을 설명하는지 보는 함수.
+    signs: dict = dataclasses.field(default_factory=dict)
+    #: 다른 답이 나왔을 때 하는 말.
+    otherwise: str = ""
+    #: 지금 후보가 부르는 모델. 부를 때마다 새로 만듭니다.
+    oracle: list = dataclasses.field(default_factory=list)
+
+    def right(self, answer):
+        return answer.path == self.expected[:-1] and not answer.grew
 
 
-_ENDLESS = (3, 4, 5, 6, 7, 3, EOS)
+class Decoding(Kind):
+    """그리디와 빔 탐색이 함께 쓰는 것."""
+
+    first_style = True
+
+    def styles(self):
+        """로짓의 꼴. 처음에는 후보가 준 번호의 꼴을 따릅니다."""
+        return (None, *(name for name in ("tensorflow", "torch") if loaded(name)))
+
+    def arrange(self, case, style, mask_true):
+        case.oracle[:] = [oracles.Oracle(case.table, style)]
+        return *case.oracle, *case.inputs.values()
+
+    def options(self, names, case):
+        alphas = ("length_penalty", "alpha", "len_penalty", "penalty", "lp_alpha")
+        return {name: 0.6 for name in names if name.lower() in alphas}
+
+    def read(self, raw, case):
+        tokens = tokens_of(raw)
+        if tokens is None:
+            raise Misfit("번호의 목록이나 배열을 돌려주어야 합니다.")
+        path, _, grew = answer_of(tokens)
+        return Answer(tokens, path, grew, case.oracle[0].seen)
+
+    def reference(self, case, switches=frozenset(), reading=None):
+        return list(case.expected)
+
+    def agrees(self, outcome, case, switches, reading):
+        answer = outcome.value
+        if outcome.failure:  # 끝나지 않는 답에서 예외가 나기도 합니다
+            answer = Answer([], (), False, case.oracle[0].seen)
+        elif answer is None:
+            return False
+        return bool(outcome.value and case.right(answer)) or any(
+            case.signs[int(switch)](answer)
+            for switch in switches
+            if int(switch) in case.signs
+        )
+
+    def compared(self, case, outcome, reading=None):
+        answer = outcome.value
+        if answer is None:
+            return super().compared(case, outcome, reading)
+        inputs = {**case.inputs, "모델이 받은 것": answer.calls()}
+        if case.table in (oracles.LENGTHS, oracles.GROWTH):
+            inputs = {**case.inputs, **_sums(case.table)}
+        return Example(inputs, list(case.expected), answer.tokens)
+
+    def properties(self, trial):
+        for case, outcome in trial.groups[0].pairs():
+            if not case.right(outcome.value):
+                sentence = case.otherwise
+                if outcome.value.grew:
+                    sentence = "eos 뒤에도 토큰이 이어집니다."
+                yield sentence, self.compared(case, outcome)
 
 
-def _position_and_cache(at_places, at_history):
-    """위치의 표와 역사의 표에서 실수 19와 36을 찾습니다."""
-    examples = {}
-    if not at_places.right:
-        if not (at_places.only_last_tokens() or at_places.stuck_at_zero()):
-            return {}, (_why_not(at_places, "토큰의 위치가 어긋납니다."), at_places)
-        examples[19] = at_places.example(**{"모델이 받은 것": at_places.calls()})
-    if not at_history.right:
-        received = at_history.example(**{"모델이 받은 것": at_history.calls(6)})
-        if at_history.only_last_tokens():
-            examples.setdefault(19, received)
-        elif at_history.lost_history():
-            examples[36] = received
-        else:
-            wrong = "모델에 준 앞부분이 답의 앞부분과 다릅니다."
-            return {}, (_why_not(at_history, wrong), at_history)
-    return examples, None
+class Greedy(Decoding):
+    """`greedy(next_logits, bos, eos, max_length)`는 답의 번호들을 냅니다."""
+
+    name = "greedy"
+    title = "그리디 디코딩"
+    arguments = (MODEL, BEGIN, END, LENGTH)
+    switches = ("19", "36")
+
+    def cases(self, rng, size):
+        yield _search(
+            oracles.WORDS,
+            oracles.GREEDILY,
+            "점수가 가장 높은 토큰을 고르지 않습니다.",
+        )
+        yield Endless(
+            {"bos": BOS, "eos": EOS, "max_length": 6},
+            table=oracles.endless,
+            expected=(*oracles.ENDLESS[:6], EOS),
+            otherwise="max_length에서 멈추지 않거나, 그 전에 멈춥니다.",
+        )
+        yield _places()
+        yield _history(oracles.trail, oracles.TRAIL)
 
 
-def _why_not(trial, otherwise):
-    if trial.tokens is None:
-        return "번호의 목록이나 배열을 돌려주지 않습니다."
-    if trial.grew:
-        return "eos 뒤에도 토큰이 이어집니다."
-    return otherwise
+class BeamSearch(Decoding):
+    """`beam_search(next_logits, bos, eos, max_length, beam_size)`."""
+
+    name = "beam_search"
+    title = "빔 탐색"
+    arguments = (MODEL, BEGIN, END, LENGTH, BEAMS)
+    switches = ("19", "35", "36")
+
+    def cases(self, rng, size):
+        worse = "점수가 가장 높은 답이 아닙니다."
+        four = {"beam_size": 4}
+        yield _search(
+            oracles.FORK, oracles.FORKED, "합이 가장 큰 답을 찾지 못합니다.", **four
+        )
+        for table, expected, wrong in (
+            (oracles.LENGTHS, oracles.LONG, oracles.SHORT),
+            (oracles.GROWTH, oracles.SHORT, oracles.LONG),
+        ):
+            case = _search(table, expected, worse, **four)
+            case.signs[35] = _took(wrong)
+            yield case
+        yield _places(**four)
+        yield _history(oracles.history, oracles.HISTORY, beam_size=2)
 
 
-def _stops(trial, limit):
-    """한도는 bos나 eos를 세기도 하고 세지 않기도 합니다. 어느 쪽이든 맞습니다."""
-    length = len(trial.answer)
-    endless = [3 + place % 5 for place in range(length)]
-    return list(trial.answer) == endless and limit - 2 <= length <= limit + 1
+class Endless(Search):
+    """끝나지 않는 모델. 한도는 bos나 eos를 세기도 하고 세지 않기도 합니다."""
+
+    def right(self, answer):
+        limit = self.inputs["max_length"]
+        path = [3 + place % 5 for place in range(len(answer.path))]
+        length_fits = limit - 2 <= len(answer.path) <= limit + 1
+        return list(answer.path) == path and length_fits and not answer.grew
+
+
+def _search(table, expected, otherwise, **options):
+    inputs = {"bos": BOS, "eos": EOS, "max_length": LIMIT, **options}
+    return Search(inputs, table=table, expected=expected, otherwise=otherwise)
+
+
+def _places(**options):
+    wrong = "토큰의 위치가 어긋납니다."
+    case = _search(oracles.places, oracles.PLACES, wrong, **options)
+    case.signs[19] = lambda answer: answer.only_last_tokens() or answer.stuck_at_zero()
+    return case
+
+
+def _history(table, expected, **options):
+    wrong = "모델에 준 앞부분이 답의 앞부분과 다릅니다."
+    case = _search(table, expected, wrong, **options)
+    case.signs[19] = Answer.only_last_tokens
+    case.signs[36] = Answer.lost_history
+    return case
+
+
+def _took(wrong):
+    return lambda answer: answer.path == wrong[:-1] or answer.grew
 
 
 def _sums(table):
+    """두 답의 합을 적습니다. 어느 쪽을 골라야 하는지 손으로 볼 수 있습니다."""
     return {
         f"답 {list(answer)}의 로그 확률의 합": round(oracles.total(table, answer), 3)
         for answer in (oracles.SHORT, oracles.LONG)

@@ -107,6 +107,8 @@ _SURE = {token: {token + 1: 0.97} for token in range(4, 9)}
 LENGTHS = chain({BOS: {3: 0.58, 4: 0.4}, 3: {EOS: 0.25}, 9: {EOS: 0.25}, **_SURE})
 #: 어떻게 견주어도 짧은 답이 낫습니다. 끝난 뒤에도 이으면 긴 답에 집니다.
 GROWTH = chain({BOS: {3: 0.8, 4: 0.05}, 3: {EOS: 0.95}, 9: {EOS: 0.95}, **_SURE})
+#: 그리디가 갈 길은 3, 5, eos입니다. eos 뒤에는 아무 토큰이나 나옵니다.
+WORDS = chain({BOS: {3: 0.5, 4: 0.4}, 3: {5: 0.6}, 5: {EOS: 0.5, 6: 0.3}})
 #: 그리디는 3으로 들어가고, 빔 2이면 더 나은 4를 찾습니다. 답의 길이는 모두 같습니다.
 FORK = chain(
     {
@@ -162,5 +164,8 @@ TRAIL = (7, 8, 10, 5, 4, EOS)
 
 
 def endless(tokens, position):
-    """끝나지 않는 표."""
-    return {3 + position % 5: 0.9}
+    """끝나지 않는 표. 지나온 토큰의 수도 위치도 보지 않습니다."""
+    return {3 + (tokens[-1] - 2) % 5 if tokens[-1] != BOS else 3: 0.9}
+
+
+ENDLESS = (3, 4, 5, 6, 7, 3)
