@@ -191,7 +191,7 @@ def _judge(kind, candidate):
             explained = trial.explain()
             if explained and (best is None or _fewer(explained, best[1])):
                 best = trial, explained
-            if explained and not explained.numbers:
+            if explained and (kind.first_style or not explained.numbers):
                 break
         if any(not trial.failed for trial in tried):
             break
@@ -227,22 +227,14 @@ def _example(kind, trial, explained, wanted):
                 continue
             if kind.agrees(outcome, case, frozenset(), reading):
                 continue
-            example = compare(kind, case, outcome, reading)
+            example = kind.compared(case, outcome, reading)
             if not kind.agrees(outcome, case, without, reading):
                 return example
             shown = shown or example
     if shown is None:  # 값은 맞지만 가중치의 모양이 잘못되었습니다
         group = trial.groups[0]
-        return compare(kind, group.cases[0], group.outcomes[0], explained.readings[0])
+        return kind.compared(group.cases[0], group.outcomes[0], explained.readings[0])
     return shown
-
-
-def compare(kind, case, outcome, reading=None):
-    """나와야 할 값과 나온 값을 나란히 둔 `Example`입니다."""
-    given = outcome.value
-    if given is None:
-        given = outcome.failure.text if outcome.failure else outcome.misfit
-    return Example(case.inputs, kind.reference(case, frozenset(), reading), given)
 
 
 def _unexplained(kind, trial):
@@ -258,11 +250,11 @@ def _unexplained(kind, trial):
     for sentence, example in kind.properties(trial):
         return messages.unknown(kind, sentence, example)
     for group in trial.groups:
-        if not group.readings:
+        if not group.readings or not kind.strict:
             return messages.right(kind, (kind.unread,))
         for case, outcome in group.pairs():
             if not kind.agrees(outcome, case, frozenset(), group.readings[0]):
-                example = compare(kind, case, outcome, group.readings[0])
+                example = kind.compared(case, outcome, group.readings[0])
                 return messages.unknown(kind, "식으로 계산한 값과 다릅니다.", example)
     raise AssertionError("설명되지 않은 후보에는 다른 사례가 있습니다")
 

@@ -9,6 +9,7 @@ import dataclasses
 
 import numpy as np
 
+from transformer_notes.checker.messages import Example
 from transformer_notes.checker.tensors import close, to_numpy
 
 
@@ -72,6 +73,10 @@ class Kind:
         """사례를 그 꼴의 인자로 바꿉니다. `arguments`의 순서입니다."""
         return tuple(case.inputs.values())
 
+    def options(self, names, case):
+        """후보의 인자 이름들 가운데 더 채울 것의 사전입니다."""
+        return {}
+
     def read(self, raw, case):
         """후보가 돌려준 것을 견줄 NumPy 배열로 바꿉니다. 꼴이 다르면 `Misfit`."""
         return to_array(first(raw))
@@ -101,6 +106,14 @@ class Kind:
             outcome.value, expected, outcome.tolerance
         )
 
+    def compared(self, case, outcome, reading=None):
+        """나와야 할 값과 나온 값을 나란히 둔 `Example`입니다."""
+        given = outcome.value
+        if given is None:
+            given = outcome.failure.text if outcome.failure else outcome.misfit
+        expected = self.reference(case, frozenset(), reading)
+        return Example(case.inputs, expected, given)
+
     def symptoms(self, trial):
         """기준과 견주어서는 보이지 않는 실수의 (번호, `Example`)를 냅니다."""
         return ()
@@ -109,6 +122,10 @@ class Kind:
         """어긋난 성질의 (문장, `Example`)를 냅니다. 아는 실수가 아닐 때 부릅니다."""
         return ()
 
+    #: 처음 설명되는 꼴로 판정할지. 아니면 실수가 가장 적은 꼴로 판정합니다.
+    first_style = False
+    #: 가중치를 읽은 방법이 결과를 설명하지 못하면 틀린 것인지. 아니면 성질만 봅니다.
+    strict = True
     #: 가중치를 읽지 못했을 때 덧붙이는 글.
     unread = "가중치를 읽지 못해 성질만 보았습니다."
 

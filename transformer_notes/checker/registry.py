@@ -1,6 +1,9 @@
 """검사하는 것의 목록. 하나를 보태면 여기에 올립니다."""
 
+from transformer_notes.checker.decoding import BeamSearch, Greedy
+from transformer_notes.checker.losses import Accuracy, Loss
 from transformer_notes.checker.positions import PositionalEncoding
+from transformer_notes.checker.schedule import Schedule
 
 #: 이름과 `Kind`.
 KINDS = {
@@ -8,5 +11,10 @@ KINDS = {
     for kind in (
         PositionalEncoding(),
         # 여기부터 손실, 스케줄, 층, 디코딩
+        Loss(),
+        Accuracy(),
+        Schedule(),
+        Greedy(),
+        BeamSearch(),
     )
 }
