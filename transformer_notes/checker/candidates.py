@@ -90,7 +90,7 @@ class Candidate:
                 if self.adapter is not None:
                     raw = self.adapter(built, *values)
                 else:
-                    raw = invoke(built, self.kind.arguments, values, training)
+                    raw = invoke(built, self.kind, values, training)
         except Exception as error:
             return Outcome(failure=failure_of(error, given))
         return self.outcome(raw, case)
@@ -105,12 +105,15 @@ class Candidate:
         return Outcome(value, raw, tolerance_of(part))
 
 
-def invoke(built, arguments, values, training=False):
+def invoke(built, kind, values, training=False):
     """이름을 알아볼 수 있으면 이름으로, 아니면 순서대로 넣습니다."""
     parameters = _parameters(built)
     names = [parameter.name for parameter in parameters]
     keywords = {"training": training} if "training" in names else {}
-    matched = match(names, arguments)
+    for parameter in parameters:
+        if parameter.default is parameter.empty and parameter.name in kind.extras:
+            keywords[parameter.name] = kind.extras[parameter.name]
+    matched = match(names, kind.arguments)
     if matched and not any(p.kind is p.POSITIONAL_ONLY for p in parameters):
         by_name = dict(zip(matched, values))
         leading = []
@@ -120,7 +123,7 @@ def invoke(built, arguments, values, training=False):
     takes = [
         p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
-    takes = [p for p in takes if p.name != "training"]
+    takes = [p for p in takes if p.name not in keywords]
     if parameters and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         values = values[: len(takes)]
     return built(*values, **keywords)

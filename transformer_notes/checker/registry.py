@@ -1,5 +1,7 @@
 """검사하는 것의 목록. 하나를 보태면 여기에 올립니다."""
 
+from transformer_notes.checker.attention import Attention
+from transformer_notes.checker.masks import LookAheadMask, PaddingMask
 from transformer_notes.checker.positions import PositionalEncoding
 
 #: 이름과 `Kind`.
@@ -7,6 +9,9 @@ KINDS = {
     kind.name: kind
     for kind in (
         PositionalEncoding(),
+        PaddingMask(),
+        LookAheadMask(),
+        Attention(),
         # 여기부터 손실, 스케줄, 층, 디코딩
     )
 }
