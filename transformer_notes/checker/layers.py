@@ -138,7 +138,7 @@ def memory_mask(masks, switches):
         return masks[0]
     if "7 padding" in switches:
         return masks[0][..., -1:, :]
-    return masks[1]
+    return ~masks[1] if "2 memory" in switches else masks[1]
 
 
 class _Block(Kind):
