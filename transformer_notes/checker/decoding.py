@@ -82,9 +82,12 @@ def tokens_of(output):
 
 
 def _is_row(output):
-    return bool(output) and all(np.ndim(token) == 0 for token in output) and all(
-        float(token) == int(token) for token in output
-    )
+    """정수들의 목록인지. 텐서 스칼라도 정수로 칩니다."""
+    try:
+        row = [float(token) for token in output]
+    except (TypeError, ValueError):
+        return False
+    return bool(row) and all(token == int(token) for token in row)
 
 
 def answer_of(tokens):

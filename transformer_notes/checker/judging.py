@@ -199,7 +199,7 @@ def _judge(kind, candidate):
             if explained := not trial.failed and trial.explain(frozenset(), False):
                 if not explained.numbers:
                     return _explained(kind, trial, explained)
-            if kind.first_style and (explained := _first(kind, [trial])):
+            if kind.first_style and (explained := _first(kind, [trial], (False,))):
                 return _explained(kind, *explained)
         if not all(trial.failed for trial in tried):
             break
@@ -210,12 +210,12 @@ def _judge(kind, candidate):
     return _unexplained(kind, min(tried, key=lambda trial: trial.failures))
 
 
-def _first(kind, trials):
+def _first(kind, trials, frozen=(False, True)):
     """가장 적은 스위치로 설명되는 (시도, 설명). 없으면 None입니다."""
     running = [trial for trial in trials if not trial.failed]
-    for frozen, switches in itertools.product((False, True), kind.combinations()):
+    for batch, switches in itertools.product(frozen, kind.combinations()):
         for trial in running:
-            if explained := trial.explain(switches, frozen):
+            if explained := trial.explain(switches, batch):
                 return trial, explained
     return None
 

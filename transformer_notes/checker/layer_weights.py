@@ -147,6 +147,8 @@ def _parts(entries, d, transposed):
         else:
             return None
     projections, inner = [], []
+    # (d_ff, d)인 것은 피드포워드뿐입니다. d_ff가 2d여도 키와 값을 묶은 것과 구별합니다.
+    hidden = {k.shape[0] for _, k in kernels if k.shape[1] == d} - {d, width}
     norms = _pairs(before, d)
     for (name, kernel), run in zip(kernels, vectors):
         bias, rest = _bias(name, kernel, run)
@@ -155,7 +157,8 @@ def _parts(entries, d, transposed):
             return None
         norms += pairs
         rows, columns = kernel.shape
-        pieces = columns // width if columns % width == 0 and rows == d else 0
+        fused = columns % width == 0 and rows == d and columns not in hidden
+        pieces = columns // width if fused else 0
         if (rows, columns) == (width, d) or pieces in (1, 2, 3):
             count = max(pieces, 1)
             biases = np.split(bias, count) if np.ndim(bias) else [bias] * count

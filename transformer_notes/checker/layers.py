@@ -147,6 +147,8 @@ class _Block(Kind):
     factory = (D_MODEL, HEADS, D_FF)
     sizes = ((8, 4, 12),)
     strict = False
+    #: 마스크의 꼴이 틀리면 실행되지 않거나 모양이 달라지므로, 처음 설명되는 꼴이 맞습니다.
+    first_style = True
     unread = (
         "가중치로 값을 다시 계산해 보지 못했습니다. 마스크와 자리의 성질만 보았고, "
         "그것은 모두 맞습니다."
@@ -224,7 +226,7 @@ def turned(array):
 
 
 def _vectors(rng, *shape):
-    return np.round(rng.normal(0.3, 1.5, shape), 2).astype(np.float32)
+    return np.round(rng.normal(0.2, 0.7, shape), 2).astype(np.float32)
 
 
 def _hidden_first(rng, batch, length, least=1):
