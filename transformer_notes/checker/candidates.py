@@ -90,12 +90,22 @@ class Candidate:
                 if self.adapter is not None:
                     raw = self.adapter(built, *values)
                 else:
-                    options = self.kind.options(_names_of(built), case)
-                    options |= _training(built, training)
-                    raw = invoke(built, self.kind.arguments, values, options)
+                    keywords = self._keywords(built, case, training)
+                    raw = invoke(built, self.kind.arguments, values, keywords)
         except Exception as error:
             return Outcome(failure=failure_of(error, given))
         return self.outcome(raw, case)
+
+    def _keywords(self, built, case, training):
+        parameters = _parameters(built)
+        names = [parameter.name for parameter in parameters]
+        needed = [p.name for p in parameters if p.default is p.empty]
+        known = self.kind.extras
+        return {
+            **({"training": training} if "training" in names else {}),
+            **{name: known[name] for name in needed if name in known},
+            **self.kind.options(names, case),
+        }
 
     def outcome(self, raw, case):
         """돌려준 것을 견줄 꼴로 읽습니다."""
@@ -105,14 +115,6 @@ class Candidate:
         except Misfit as misfit:
             return Outcome(raw=raw, misfit=str(misfit))
         return Outcome(value, raw, tolerance_of(part))
-
-
-def _names_of(built):
-    return [parameter.name for parameter in _parameters(built)]
-
-
-def _training(built, training):
-    return {"training": training} if "training" in _names_of(built) else {}
 
 
 def invoke(built, arguments, values, keywords):

@@ -82,9 +82,12 @@ def tokens_of(output):
 
 
 def _is_row(output):
-    return bool(output) and all(np.ndim(token) == 0 for token in output) and all(
-        float(token) == int(token) for token in output
-    )
+    """정수들의 목록인지. 텐서 스칼라도 정수로 칩니다."""
+    try:
+        row = [float(token) for token in output]
+    except (TypeError, ValueError):
+        return False
+    return bool(row) and all(token == int(token) for token in row)
 
 
 def answer_of(tokens):
@@ -157,6 +160,12 @@ class Search(Case):
     #: 지금 후보가 부르는 모델. 부를 때마다 새로 만듭니다.
     oracle: list = dataclasses.field(default_factory=list)
 
+    def answer(self, tokens):
+        """후보가 돌려준 번호를 읽습니다. None이면 빈 답입니다."""
+        tokens = [] if tokens is None else tokens.tolist()
+        path, _, grew = answer_of(tokens)
+        return Answer(tokens, path, grew, self.oracle[0].seen)
+
     def right(self, answer):
         return answer.path == self.expected[:-1] and not answer.grew
 
@@ -182,28 +191,25 @@ class Decoding(Kind):
         tokens = tokens_of(raw)
         if tokens is None:
             raise Misfit("번호의 목록이나 배열을 돌려주어야 합니다.")
-        path, _, grew = answer_of(tokens)
-        return Answer(tokens, path, grew, case.oracle[0].seen)
+        return np.array(tokens, int)
 
     def reference(self, case, switches=frozenset(), reading=None):
         return list(case.expected)
 
     def agrees(self, outcome, case, switches, reading):
-        answer = outcome.value
-        if outcome.failure:  # 끝나지 않는 답에서 예외가 나기도 합니다
-            answer = Answer([], (), False, case.oracle[0].seen)
-        elif answer is None:
+        if outcome.misfit:
             return False
-        return bool(outcome.value and case.right(answer)) or any(
+        answer = case.answer(outcome.value)  # 끝나지 않는 답에서 예외가 나기도 합니다
+        return bool(outcome.value is not None and case.right(answer)) or any(
             case.signs[int(switch)](answer)
             for switch in switches
             if int(switch) in case.signs
         )
 
     def compared(self, case, outcome, reading=None):
-        answer = outcome.value
-        if answer is None:
+        if outcome.value is None:
             return super().compared(case, outcome, reading)
+        answer = case.answer(outcome.value)
         inputs = {**case.inputs, "모델이 받은 것": answer.calls()}
         if case.table in (oracles.LENGTHS, oracles.GROWTH):
             inputs = {**case.inputs, **_sums(case.table)}
@@ -211,9 +217,10 @@ class Decoding(Kind):
 
     def properties(self, trial):
         for case, outcome in trial.groups[0].pairs():
-            if not case.right(outcome.value):
+            answer = case.answer(outcome.value)
+            if not case.right(answer):
                 sentence = case.otherwise
-                if outcome.value.grew:
+                if answer.grew:
                     sentence = "eos 뒤에도 토큰이 이어집니다."
                 yield sentence, self.compared(case, outcome)
 

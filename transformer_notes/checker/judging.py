@@ -1,5 +1,6 @@
 """후보를 기준과 견주어 판정합니다."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -12,8 +13,6 @@ from transformer_notes.checker.registry import KINDS
 from transformer_notes.checker.tensors import loaded, to_backend
 
 SEED = 2017
-#: 한꺼번에 켜 보는 스위치의 수.
-TOGETHER = 3
 #: 모든 종류에 있는 실수: 배치의 크기가 굳습니다.
 BATCH = 41
 
@@ -57,7 +56,8 @@ def check(candidate, what, *, mask_true="attend", adapter=None):
             "candidate에는 부를 수 있는 것이 필요합니다. "
             f"받은 것: {type(candidate).__name__}."
         )
-    kind = KINDS[what]
+    kind = copy.copy(KINDS[what])
+    kind.mask_true = mask_true
     with quiet():
         return _judge(kind, Candidate(candidate, kind, mask_true, adapter))
 
@@ -69,7 +69,7 @@ class Group:
         kind = candidate.kind
         rng = np.random.default_rng(SEED)
         self.size, self.built, self.readings = size, candidate.build(size), ()
-        self.cases = list(kind.cases(rng, size))
+        self.cases = [c for c in kind.cases(rng, size) if kind.takes(c, style)]
 
         def run(case):
             arguments = kind.arrange(case, style, candidate.mask_true)
@@ -113,6 +113,9 @@ class Trial:
             else:
                 self.groups.append(group)
 
+        if not self.failed:
+            self.kind.prepare(self)
+
     @property
     def failed(self):
         return all(group.failed for group in self.groups)
@@ -127,14 +130,28 @@ class Trial:
         built = (group or self.groups[0]).built
         return self.candidate.call(built, arguments, self.backend, case, training)
 
-    def explain(self):
-        """기준과 같아지는 가장 작은 (스위치, 그룹마다의 읽기, 굳은 배치인지)."""
-        for frozen in (False, True):
-            for switches in subsets(self.kind):
-                readings = [_fit(self.kind, g, switches, frozen) for g in self.groups]
-                if None not in readings:
-                    return Explained(switches, [r for (r,) in readings], frozen)
-        return None
+    def same_as(self, other):
+        """앞의 꼴과 결과가 모두 같으면 다시 견주지 않습니다."""
+        pairs = [
+            (ours, theirs)
+            for group, another in zip(self.groups, other.groups)
+            for ours, theirs in zip(group.outcomes, another.outcomes)
+        ]
+        return all(
+            (ours.value is None) == (theirs.value is None)
+            and (ours.value is None or np.array_equal(ours.value, theirs.value, True))
+            for ours, theirs in pairs
+        )
+
+    def explain(self, switches, frozen):
+        """이 스위치를 켠 기준과 모두 같으면 `Explained`, 아니면 None입니다."""
+        readings = []
+        for group in self.groups:
+            fitting = _fit(self.kind, group, switches, frozen)
+            if fitting is None:
+                return None
+            readings += fitting
+        return Explained(switches, readings, frozen)
 
 
 class Explained:
@@ -153,14 +170,6 @@ def mistakes_of(reading):
     return getattr(reading, "mistakes", ())
 
 
-def subsets(kind):
-    """스위치의 모음을 작은 것부터 냅니다."""
-    for size in range(TOGETHER + 1):
-        for switches in itertools.combinations(kind.switches, size):
-            if kind.compatible(switches):
-                yield frozenset(switches)
-
-
 def _fit(kind, group, switches, frozen):
     """모든 사례를 설명하는 읽기를 한 원소의 튜플로. 없으면 None입니다."""
     pairs = list(group.pairs())
@@ -177,7 +186,7 @@ def _fit(kind, group, switches, frozen):
 
 
 def _judge(kind, candidate):
-    best, tried, error = None, [], None
+    tried, error = [], None
     for backend in candidate.backends():
         for style in kind.styles():
             try:
@@ -185,25 +194,30 @@ def _judge(kind, candidate):
             except Exception as caught:  # 후보를 만들다 난 예외
                 error = error or failure_of(caught, {})
                 continue
-            tried.append(trial)
-            if trial.failed:
-                continue
-            explained = trial.explain()
-            if explained and (best is None or _fewer(explained, best[1])):
-                best = trial, explained
-            if explained and (kind.first_style or not explained.numbers):
-                break
-        if any(not trial.failed for trial in tried):
+            if trial.failed or not any(map(trial.same_as, tried)):
+                tried.append(trial)
+            if explained := not trial.failed and trial.explain(frozenset(), False):
+                if not explained.numbers:
+                    return _explained(kind, trial, explained)
+            if kind.first_style and (explained := _first(kind, [trial], (False,))):
+                return _explained(kind, *explained)
+        if not all(trial.failed for trial in tried):
             break
-    if best:
-        return _explained(kind, *best)
     if not tried:
         return messages.raised(kind, error)
+    if explained := _first(kind, tried):
+        return _explained(kind, *explained)
     return _unexplained(kind, min(tried, key=lambda trial: trial.failures))
 
 
-def _fewer(explained, other):
-    return len(explained.numbers) < len(other.numbers)
+def _first(kind, trials, frozen=(False, True)):
+    """가장 적은 스위치로 설명되는 (시도, 설명). 없으면 None입니다."""
+    running = [trial for trial in trials if not trial.failed]
+    for batch, switches in itertools.product(frozen, kind.combinations()):
+        for trial in running:
+            if explained := trial.explain(switches, batch):
+                return trial, explained
+    return None
 
 
 def _explained(kind, trial, explained):

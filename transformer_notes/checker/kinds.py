@@ -6,6 +6,7 @@
 """
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -54,8 +55,21 @@ class Kind:
     factory = ()
     #: 만들어 볼 크기들. `factory`와 같은 순서의 튜플입니다.
     sizes = ((),)
+    #: 후보가 더 요구하면 채워 줄 인자의 이름과 값.
+    extras = {}
     #: `reference`의 스위치. "26"이나 "26 n-1"처럼 실수의 번호로 시작합니다.
     switches = ()
+    #: 한꺼번에 켜 보는 스위치의 수.
+    together = 3
+    #: 후보의 마스크에서 참이 뜻하는 것. `check`가 정합니다.
+    mask_true = "attend"
+
+    def prepare(self, trial):
+        """사례를 모두 실행한 뒤, 견주기 전에 한 번 불립니다."""
+
+    def takes(self, case, style):
+        """이 꼴로 넣을 수 있는 사례인지."""
+        return True
 
     def sizes_of(self, built):
         """이미 만들어진 것에 넣어 볼 크기들입니다. 하나가 실행되면 거기서 멈춥니다."""
@@ -91,6 +105,10 @@ class Kind:
     def compatible(self, switches):
         """이 스위치들을 함께 켜 볼지. 한 실수의 두 모습은 함께 켜지 않습니다."""
         return len({number(switch) for switch in switches}) == len(switches)
+
+    def combinations(self):
+        """함께 켜 볼 스위치의 모음을 작은 것부터 냅니다."""
+        return filter(self.compatible, subsets(self.switches, self.together))
 
     def reference(self, case, switches=frozenset(), reading=None):
         """기준의 결과입니다. 스위치는 실수를 하나씩 켭니다."""
@@ -128,6 +146,12 @@ class Kind:
     strict = True
     #: 가중치를 읽지 못했을 때 덧붙이는 글.
     unread = "가중치를 읽지 못해 성질만 보았습니다."
+
+
+def subsets(switches, most):
+    """스위치의 모음을 작은 것부터 `most`개까지 냅니다."""
+    for size in range(most + 1):
+        yield from map(frozenset, itertools.combinations(switches, size))
 
 
 def number(switch):
