@@ -180,8 +180,8 @@ def test_a_neighbour_file_can_be_imported_but_hides_no_library(judged, tmp_path)
 
 def test_an_endless_loop_is_stopped_and_its_line_told(judged):
     source = HEAD + "    while True:\n        pass\n"
-    line = the_error(judged(source, "--seconds", "4", code=1))
-    assert re.search(r"4초 안에 끝나지 않아.*mine.py [23]번째 줄", line)
+    line = the_error(judged(source, "--seconds", "1", code=1))
+    assert re.search(r"1초 안에 끝나지 않아.*mine.py [23]번째 줄", line)
 
 
 def test_children_are_stopped_with_it(judged, tmp_path):
@@ -191,7 +191,7 @@ def test_children_are_stopped_with_it(judged, tmp_path):
         "    open('child', 'w').write(str(child.pid))\n"
         "    while True:\n        pass\n"
     )
-    judged(source, "--seconds", "4", code=1)
+    judged(source, "--seconds", "1", code=1)
     status = Path("/proc", (tmp_path / "child").read_text(), "status")
     deadline = time.monotonic() + 5
     while status.exists() and "zombie" not in status.read_text():

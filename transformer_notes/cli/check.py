@@ -18,7 +18,7 @@ from transformer_notes.cli.options import AMOUNT, KIND, MASK_TRUE, NAME, TARGET
 
 PACKAGE = Path(__file__).resolve().parents[2]
 SHOWN = 20, 2_000  # 독자의 출력 가운데 보일 줄과 바이트
-GRACE = 2  # 시한이 지난 뒤 어디에 있었는지 적을 시간, 초
+STARTING = 60  # 독자의 코드 앞에서 쓰는 시간의 한도, 초. 느린 기계에서도 넉넉합니다
 
 
 class Needed(click.Option):
@@ -98,12 +98,12 @@ def _judge(path, name, kind, mask_true, adapter, seconds, memory):
             "answer": str(answer),
             "trace": str(trace),
         }
-        code, printed = _run(json.dumps(task), seconds + GRACE)
+        code, printed = _run(json.dumps(task), seconds + STARTING)
         _show(printed)
-        where = _where(path, trace)
         if answer.exists():
             return json.loads(answer.read_text(encoding="utf-8"))
-    if code is None:
+        late, where = _read_trace(path, trace)
+    if code is None or late:
         why = (
             f"{seconds:g}초 안에 끝나지 않아 멈추었습니다.{where} 되풀이가 끝나는지 "
             "보고, 그저 느린 것이면 --seconds를 늘리세요."
@@ -173,13 +173,14 @@ def _show(printed):
         say("| (나머지 출력은 옮기지 않습니다)")
 
 
-def _where(path, trace):
-    """faulthandler가 적은 것에서 독자의 파일에 있던 줄을 찾습니다."""
+def _read_trace(path, trace):
+    """faulthandler가 적은 것에서 시한이 지났는지와 독자의 파일에 있던 줄을 읽습니다."""
     text = trace.read_text(encoding="utf-8", errors="replace") if trace.exists() else ""
     # faulthandler는 이름을 ASCII로 적습니다.
     name = str(path.resolve()).encode("ascii", "backslashreplace").decode()
     found = re.search(rf'File "{re.escape(name)}", line (\d+)', text)
-    return f" 그때 {path} {found[1]}번째 줄에 있었습니다." if found else ""
+    where = f" 그때 {path} {found[1]}번째 줄에 있었습니다." if found else ""
+    return text.startswith("Timeout"), where
 
 
 def _signal_name(number):

@@ -17,10 +17,11 @@ from pathlib import Path
 
 def main():
     task = json.loads(sys.argv[1])
-    trace = open(task["trace"], "w")
-    faulthandler.enable(trace)
-    faulthandler.dump_traceback_later(task["seconds"], file=trace)
-    answer = judge(**task)
+    with open(task["trace"], "w") as trace:
+        faulthandler.enable(trace)
+        answer = judge(**task, trace=trace)
+        faulthandler.cancel_dump_traceback_later()
+        faulthandler.disable()
     half = Path(task["answer"] + ".half")
     half.write_text(json.dumps(answer), encoding="utf-8")
     half.replace(task["answer"])
@@ -28,11 +29,13 @@ def main():
     os._exit(0)  # 독자의 스레드를 기다리지 않습니다
 
 
-def judge(path, name, kind, mask_true, adapter, memory, **_):
+def judge(path, name, kind, mask_true, adapter, seconds, memory, trace, **_):
     """`passed`와 `message`, 또는 까닭을 적은 `bad`나 `failed`를 담은 사전입니다."""
     from transformer_notes.checker import check
 
     limit_memory(memory)
+    # 시한은 독자의 코드부터 셉니다. 지나면 있던 줄을 적고 프로세스를 끝냅니다.
+    faulthandler.dump_traceback_later(seconds, exit=True, file=trace)
     try:
         module = load(path)
         candidate = find(module, name, path)
