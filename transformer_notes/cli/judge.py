@@ -17,19 +17,20 @@ from pathlib import Path
 
 def main():
     task = json.loads(sys.argv[1])
-    with open(task["trace"], "w") as trace:
+    path = Path(task.pop("answer"))
+    with open(task.pop("trace"), "w") as trace:
         faulthandler.enable(trace)
         answer = judge(**task, trace=trace)
         faulthandler.cancel_dump_traceback_later()
         faulthandler.disable()
-    half = Path(task["answer"] + ".half")
+    half = path.with_suffix(".half")
     half.write_text(json.dumps(answer), encoding="utf-8")
-    half.replace(task["answer"])
+    half.replace(path)
     sys.stdout.flush()
     os._exit(0)  # 독자의 스레드를 기다리지 않습니다
 
 
-def judge(path, name, kind, mask_true, adapter, seconds, memory, trace, **_):
+def judge(path, name, kind, mask_true, adapter, seconds, memory, trace):
     """`passed`와 `message`, 또는 까닭을 적은 `bad`나 `failed`를 담은 사전입니다."""
     from transformer_notes.checker import check
 
