@@ -1,8 +1,8 @@
 """검사하는 것 한 가지가 정하는 것들.
 
-한 가지를 보태려면 `Kind`를 이어받아 이름과 `cases`와 `reference`를 적고 `registry`에 올립니다.
-가중치가 있으면 `factory`와 `readings`를, 여러 꼴의 인자를 받아 주려면 `styles`와 `arrange`를
-더합니다. 나머지는 그럴 까닭이 있을 때만 바꿉니다.
+한 가지를 보태려면 `Kind`를 이어받아 이름과 `cases`와 `reference`를 적고 `registry`에
+올립니다. 가중치가 있으면 `factory`와 `readings`를, 여러 꼴의 인자를 받아 주려면
+`styles`와 `arrange`를 더합니다. 나머지는 그럴 까닭이 있을 때만 바꿉니다.
 """
 
 import dataclasses
