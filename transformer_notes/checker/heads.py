@@ -15,6 +15,8 @@ from transformer_notes.checker.attention import (
     visible_at,
 )
 from transformer_notes.checker.kinds import Case, first, in_shape, to_array
+from transformer_notes.checker.messages import Example
+from transformer_notes.checker.tensors import close
 
 D_MODEL = ("d_model", "embed_dim", "dim", "hidden_size", "n_embd", "model_dim")
 D_MODEL += ("emb_dim", "embed_size", "hidden_dim", "d", "units", "embedding_dim")
@@ -34,13 +36,26 @@ class Heads:
     major: bool
     mistakes: tuple = ()
 
+    def evidence(self, number):
+        """읽기만으로 드러난 실수의 예입니다."""
+        width, total = self.query.kernel.shape
+        inputs = {"d_model": width, "num_heads": self.count}
+        right = (
+            f"헤드 하나의 차원 {width // self.count}, W^Q 전체의 모양 {width, width}"
+        )
+        given = (
+            f"헤드 하나의 차원 {total // self.count}, W^Q 전체의 모양 {width, total}"
+        )
+        return Example(inputs, right, given)
+
 
 class MultiHeadAttention(Masked):
     """`(d_model, num_heads)`로 만들어 `(query, key, value, mask)`로 부르는 것.
 
     만들어진 것이나, 가중치를 품은 함수도 됩니다. query는
-    (batch, length_q, d_model)이고 mask는 (batch, 1, length_q, length_k)입니다. 3차원이나 2차원을 받아도 됩니다. 출력이나
-    (출력, 가중치)를 냅니다.
+    (batch, length_q, d_model)이고 mask는 (batch, 1, length_q, length_k)입니다.
+    마스크가 3차원이나 2차원이어도 됩니다.
+    출력이나 (출력, 가중치)를 냅니다.
     """
 
     name = "multi_head_attention"
@@ -54,6 +69,7 @@ class MultiHeadAttention(Masked):
     )
     together = 2
     ranks = (4, 3, 2)
+    stacks = {}
 
     def sizes_of(self, built):
         return [(width, None) for width in projections.widths(built)]
@@ -119,6 +135,28 @@ class MultiHeadAttention(Masked):
                     found.append(Heads(*maps, (13,) if wide else ()))
         return found
 
+    def plausible(self, group, switches):
+        """첫 사례로 걸러 냅니다. 읽는 방법이 많아서 한꺼번에 계산합니다."""
+        pair = next(((c, o) for c, o in group.pairs() if o.value is not None), None)
+        if pair is None or "14" in switches:
+            shown = pair and isinstance(pair[1].raw, tuple | list)
+            return group.readings if shown else []
+        if id(group) not in self.stacks:
+            self.stacks = {id(group): list(_stacks(group.readings))}
+        found = []
+        case, outcome = pair
+        for alike, stacked in self.stacks[id(group)]:
+            try:
+                expected, _, free = self.expected(case, switches, stacked)
+            except ValueError:
+                continue
+            for reading, one, rows in zip(alike, expected, free):
+                rows = rows[..., np.newaxis]
+                given, one = np.where(rows, 0, outcome.value), np.where(rows, 0, one)
+                if close(given, one, outcome.tolerance):
+                    found.append(reading)
+        return found
+
     def expected(self, case, switches, reading):
         *inputs, mask = case.inputs.values()
         inputs = [np.asarray(value, np.float64) for value in inputs]
@@ -140,25 +178,41 @@ class MultiHeadAttention(Masked):
         result = reading.output(joined)
         if "12" in switches:
             result = np.maximum(result, 0)
-        return result, weights, free.any(1)
+        return result, weights, free.any(-2)
 
 
 def _split(x, reading, wrong):
-    """(batch, length, count · depth)를 (batch, count, length, depth)로 나눕니다."""
-    batch, length, total = x.shape
+    """(..., length, count · depth)를 (..., count, length, depth)로 나눕니다."""
+    *lead, length, total = x.shape
     count, depth = reading.count, total // reading.count
     if wrong:
-        return x.reshape(batch, count, length, depth)
+        return x.reshape(*lead, count, length, depth)
     if reading.major:
-        return x.reshape(batch, length, count, depth).transpose(0, 2, 1, 3)
-    return x.reshape(batch, length, depth, count).transpose(0, 3, 1, 2)
+        return np.swapaxes(x.reshape(*lead, length, count, depth), -2, -3)
+    return np.moveaxis(x.reshape(*lead, length, depth, count), -1, -3)
 
 
 def _join(x, reading, wrong):
-    batch, count, length, depth = x.shape
+    *lead, count, length, depth = x.shape
     if not wrong:
-        x = x.transpose(0, 2, 1, 3) if reading.major else x.transpose(0, 2, 3, 1)
-    return x.reshape(batch, length, count * depth)
+        x = np.swapaxes(x, -2, -3) if reading.major else np.moveaxis(x, -3, -1)
+    return x.reshape(*lead, length, count * depth)
+
+
+def _stacks(readings):
+    """모양이 같은 읽기들을 한꺼번에 계산할 수 있게 쌓습니다."""
+    groups = {}
+    for reading in readings:
+        shapes = reading.query.kernel.shape, reading.value.kernel.shape
+        groups.setdefault((reading.count, reading.major, *shapes), []).append(reading)
+    for alike in groups.values():
+        maps = []
+        for name in ("query", "key", "value", "output"):
+            every = [getattr(reading, name) for reading in alike]
+            kernel = np.stack([each.kernel for each in every])[:, np.newaxis]
+            bias = np.stack([each.bias for each in every])[:, np.newaxis, np.newaxis]
+            maps.append(projections.Linear(kernel, bias))
+        yield alike, Heads(*maps, alike[0].count, alike[0].major)
 
 
 def _maps(kernels, biases, width, heads):

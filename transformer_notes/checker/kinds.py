@@ -93,9 +93,14 @@ class Kind:
     def readings(self, built, size):
         """후보의 가중치를 읽는 방법들입니다. 읽지 못하면 비어 있습니다.
 
-        읽는 방법만으로 드러나는 실수가 있으면 그 번호를 `mistakes` 속성에 담습니다.
+        읽는 방법만으로 드러나는 실수가 있으면 그 번호를 `mistakes` 속성에 담고, 예를
+        `evidence(번호)`로 냅니다.
         """
         return (None,)
+
+    def plausible(self, group, switches):
+        """견주어 볼 읽기들입니다. 읽기가 많은 것은 여기서 미리 걸러 냅니다."""
+        return group.readings
 
     def compatible(self, switches):
         """이 스위치들을 함께 켜 볼지. 한 실수의 두 모습은 함께 켜지 않습니다."""
