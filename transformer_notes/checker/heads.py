@@ -16,7 +16,6 @@ from transformer_notes.checker.attention import (
 )
 from transformer_notes.checker.kinds import Case, first, in_shape, to_array
 from transformer_notes.checker.messages import Example
-from transformer_notes.checker.tensors import close
 
 D_MODEL = ("d_model", "embed_dim", "dim", "hidden_size", "n_embd", "model_dim")
 D_MODEL += ("emb_dim", "embed_size", "hidden_dim", "d", "units", "embedding_dim")
@@ -69,7 +68,6 @@ class MultiHeadAttention(Masked):
     )
     together = 2
     ranks = (4, 3, 2)
-    stacks = {}
 
     def sizes_of(self, built):
         return [(width, None) for width in projections.widths(built)]
@@ -141,20 +139,28 @@ class MultiHeadAttention(Masked):
         if pair is None or "14" in switches:
             shown = pair and isinstance(pair[1].raw, tuple | list)
             return group.readings if shown else []
-        if id(group) not in self.stacks:
-            self.stacks = {id(group): list(_stacks(group.readings))}
+        if not hasattr(group, "stacks"):
+            group.stacks = list(_stacks(group.readings))
         found = []
         case, outcome = pair
-        for alike, stacked in self.stacks[id(group)]:
+        for alike, stacked in group.stacks:
             try:
                 expected, _, free = self.expected(case, switches, stacked)
             except ValueError:
                 continue
-            for reading, one, rows in zip(alike, expected, free):
-                rows = rows[..., np.newaxis]
-                given, one = np.where(rows, 0, outcome.value), np.where(rows, 0, one)
-                if close(given, one, outcome.tolerance):
-                    found.append(reading)
+            rows = free[..., np.newaxis]
+            given, expected = (
+                np.where(rows, 0, outcome.value),
+                np.where(rows, 0, expected),
+            )
+            if given.shape != expected.shape:
+                continue
+            far = np.abs(given - expected) > 2 * outcome.tolerance * np.nanmax(
+                np.abs(expected), initial=1.0
+            )
+            far |= np.isnan(given) != np.isnan(expected)
+            places = np.flatnonzero(~far.any((1, 2, 3)))
+            found += [alike[place] for place in places]
         return found
 
     def expected(self, case, switches, reading):
