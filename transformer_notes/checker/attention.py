@@ -134,8 +134,7 @@ class Masked(Kind):
         )
 
     def styles(self):
-        dtypes = ("bool", "float32", "int32")
-        return [(rank, dtype) for dtype in dtypes for rank in self.ranks]
+        return [(rank, kind) for kind in ("bool", "float32") for rank in self.ranks]
 
     def placed(self, mask, style):
         """마스크를 그 꼴로, 후보의 뜻대로 바꿉니다."""

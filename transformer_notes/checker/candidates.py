@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import random
+import re
 import traceback
 import types
 import warnings
@@ -23,6 +24,8 @@ from transformer_notes.checker.tensors import (
 HERE = str(Path(__file__).parent)
 #: 만들 때 드롭아웃의 비율로 보고 채우는 인자의 이름.
 DROPOUT = ("dropout", "dropout_rate", "rate", "drop", "p_drop", "drop_rate", "p")
+#: TensorFlow의 오류에 섞이는 색.
+_COLOURS = re.compile(r"\x1b\[\d*m")
 _ROOTS = {"torch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
 
 
@@ -233,7 +236,8 @@ def failure_of(error, inputs):
         for name, value in inputs.items()
         if not callable(value)
     )
-    text = f"{type(error).__name__}: {str(error).strip()[:600]}"
+    said = _COLOURS.sub("", str(error)).partition("\nArguments received by")[0]
+    text = f"{type(error).__name__}: {said.strip()[:600]}"
     return Failure(text, place, f"넣은 것: {shapes}" if shapes else "", inputs)
 
 

@@ -179,7 +179,7 @@ def _fit(kind, group, switches, frozen):
         if not others or any(o.value is not None for o in others):
             return None  # 다른 배치에서 오류가 나거나 모양이 달라야 합니다
         pairs = [(c, o) for c, o in pairs if c.batch == start]
-    for reading in group.readings:
+    for reading in kind.plausible(group, switches):
         if all(kind.agrees(o, c, switches, reading) for c, o in pairs):
             return (reading,)
     return None
@@ -234,6 +234,9 @@ def _explained(kind, trial, explained):
 def _example(kind, trial, explained, wanted):
     """그 실수가 보이는 가장 작은 사례입니다."""
     without = frozenset(s for s in explained.switches if number(s) != wanted)
+    for reading in explained.readings:
+        if wanted in mistakes_of(reading):
+            return reading.evidence(wanted)
     shown = None
     for group, reading in zip(trial.groups, explained.readings):
         for case, outcome in group.pairs():
@@ -245,9 +248,6 @@ def _example(kind, trial, explained, wanted):
             if not kind.agrees(outcome, case, without, reading):
                 return example
             shown = shown or example
-    if shown is None:  # 값은 맞지만 가중치의 모양이 잘못되었습니다
-        group = trial.groups[0]
-        return kind.compared(group.cases[0], group.outcomes[0], explained.readings[0])
     return shown
 
 
@@ -289,13 +289,15 @@ def _unknown_batch(trial):
     places = [i for i, value in enumerate(tensors) if tf.is_tensor(value)]
 
     def traced(known):
+        problems = []
+
         def body(*parts):
             full = list(tensors)
             for place, part in zip(places, parts):
                 full[place] = part
             outcome = trial.candidate.call(group.built, full, "tensorflow", case)
             if outcome.failure:
-                raise RuntimeError(outcome.failure.text)
+                problems.append(outcome.failure.text)
             return 0
 
         specs = []
@@ -309,8 +311,8 @@ def _unknown_batch(trial):
                 *(tensors[place] for place in places)
             )
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
-        return ""
+            problems.append(f"{type(error).__name__}: {error}")
+        return "".join(problems[:1])
 
     problem = traced(known=False)
     if not problem or traced(known=True):

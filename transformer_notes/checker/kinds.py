@@ -1,8 +1,8 @@
 """검사하는 것 한 가지가 정하는 것들.
 
-한 가지를 보태려면 `Kind`를 이어받아 이름과 `cases`와 `reference`를 적고 `registry`에 올립니다.
-가중치가 있으면 `factory`와 `readings`를, 여러 꼴의 인자를 받아 주려면 `styles`와 `arrange`를
-더합니다. 나머지는 그럴 까닭이 있을 때만 바꿉니다.
+한 가지를 보태려면 `Kind`를 이어받아 이름과 `cases`와 `reference`를 적고 `registry`에
+올립니다. 가중치가 있으면 `factory`와 `readings`를, 여러 꼴의 인자를 받아 주려면
+`styles`와 `arrange`를 더합니다. 나머지는 그럴 까닭이 있을 때만 바꿉니다.
 """
 
 import dataclasses
@@ -98,9 +98,14 @@ class Kind:
     def readings(self, built, size):
         """후보의 가중치를 읽는 방법들입니다. 읽지 못하면 비어 있습니다.
 
-        읽는 방법만으로 드러나는 실수가 있으면 그 번호를 `mistakes` 속성에 담습니다.
+        읽는 방법만으로 드러나는 실수가 있으면 그 번호를 `mistakes` 속성에 담고, 예를
+        `evidence(번호)`로 냅니다.
         """
         return (None,)
+
+    def plausible(self, group, switches):
+        """견주어 볼 읽기들입니다. 읽기가 많은 것은 여기서 미리 걸러 냅니다."""
+        return group.readings
 
     def compatible(self, switches):
         """이 스위치들을 함께 켜 볼지. 한 실수의 두 모습은 함께 켜지 않습니다."""

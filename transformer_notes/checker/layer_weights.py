@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from transformer_notes.checker import weights
+from transformer_notes.checker.messages import Example
 
 _ROLES = (
     ("q", r"(?:^|[._/])(?:w_?q|q|query|queries|to_q|q_?proj|q_?lin\w*|fc_?q|linear_q)"),
@@ -59,6 +60,14 @@ class Reading:
     mistakes: tuple = ()
     #: 드문 방법. 실수를 켜지 않고만 견줍니다.
     rare: bool = False
+
+    def evidence(self, number):
+        """가중치에서 드러난 실수의 예입니다."""
+        if number == 25:
+            return Example({"가중치를 가진 층": 1, "부른 횟수": len(self.layers)})
+        width = self.layers[0].attentions[0][0].kernel.shape[1]
+        wide = {"헤드의 수": self.heads, "헤드마다의 너비": width // self.heads}
+        return Example(wide, expected=f"너비 {width // self.heads**2}")
 
 
 def width_of(built):

@@ -40,11 +40,10 @@ def targets(labels, vocab_size, smoothing, sharing):
     allowed = np.ones(vocab_size)
     if not sharing.endswith("+pad"):
         allowed[0] = 0
-    share = np.broadcast_to(allowed, hot.shape)
+    count = allowed.sum()
     if sharing.startswith("others"):
-        share = share * (1 - hot)
-    share = share / np.maximum(share.sum(-1, keepdims=True), 1)
-    return (1 - smoothing) * hot + smoothing * share
+        allowed, count = allowed * (1 - hot), count - 1
+    return (1 - smoothing) * hot + smoothing * allowed / max(count, 1)
 
 
 def loss(labels, logits, switches=frozenset(), smoothing=0.0, sharing="others"):
@@ -53,7 +52,7 @@ def loss(labels, logits, switches=frozenset(), smoothing=0.0, sharing="others"):
     Args:
         labels: 정수 (batch, length).
         logits: 실수 (batch, length, vocab).
-        switches: 켤 실수. "29", "30 sum", "30 divide", "33 others", "33 all",
+        switches: 켤 실수. "29", "30 sum", "30 sum zero", "30 divide", "33 others", "33 all",
             "33 nan".
         smoothing: 레이블 스무딩의 ε.
         sharing: ε을 나누는 방식.
@@ -63,14 +62,17 @@ def loss(labels, logits, switches=frozenset(), smoothing=0.0, sharing="others"):
         if f"33 {rule}" in switches:
             sharing = f"{rule}+pad"
     q = targets(labels, np.shape(logits)[-1], smoothing, sharing)
+    if "30 sum zero" in switches:
+        q[..., 0] = 0  # 정답이 패딩이어도 패딩의 몫은 없습니다
     return average(-(q * log_softmax(z)).sum(-1), labels, switches)
 
 
 def average(each, labels, switches=frozenset()):
     """토큰마다의 값을 평균합니다. 30은 패딩까지 세거나, 나누는 수에만 넣습니다."""
     real = labels != 0
-    counted = np.ones_like(real) if "30 sum" in switches else real
-    over_all = {"30 sum", "30 divide"} & switches
+    summed = {"30 sum", "30 sum zero"} & switches
+    counted = np.ones_like(real) if summed else real
+    over_all = summed or "30 divide" in switches
     return (each * counted).sum() / (real.size if over_all else real.sum())
 
 
@@ -143,7 +145,7 @@ class Loss(_Averaged):
 
     name = "loss"
     title = "손실"
-    switches = ("29", "30 sum", "30 divide", "33 others", "33 all", "33 nan")
+    switches = ("29", "30 sum", "30 sum zero", "30 divide", "33 others", "33 all", "33 nan")
 
     def cases(self, rng, size):
         for smoothing in (0.0, SMOOTHING):

@@ -1,7 +1,9 @@
 """검사하는 것의 목록. 하나를 보태면 여기에 올립니다."""
 
 from transformer_notes.checker.attention import Attention
+from transformer_notes.checker.blocks import AddNorm, Embedding, FeedForward
 from transformer_notes.checker.decoding import BeamSearch, Greedy
+from transformer_notes.checker.heads import MultiHeadAttention
 from transformer_notes.checker.layers import DecoderLayer, EncoderLayer
 from transformer_notes.checker.losses import Accuracy, Loss
 from transformer_notes.checker.masks import LookAheadMask, PaddingMask
@@ -16,6 +18,10 @@ KINDS = {
         PaddingMask(),
         LookAheadMask(),
         Attention(),
+        MultiHeadAttention(),
+        FeedForward(),
+        AddNorm(),
+        Embedding(),
         # 여기부터 손실, 스케줄, 층, 디코딩
         Loss(),
         Accuracy(),
