@@ -4,6 +4,7 @@ import ast
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -82,6 +83,22 @@ def test_an_adapter_lets_another_calling_convention_be_judged(judged):
         "def turned(function, length, d_model):\n    return function(d_model, length)\n"
     )
     judged(source, "--adapter", "turned", code=0)
+
+
+def test_a_keras_layer_fits_into_the_limits(judged):
+    source = (
+        "import keras\n"
+        "class Narrow(keras.layers.Layer):\n"
+        "    def __init__(self, d_model, d_ff):\n"
+        "        super().__init__()\n"
+        "        self.wide = keras.layers.Dense(d_ff)\n"
+        "        self.narrow = keras.layers.Dense(d_model)\n"
+        "    def call(self, x):\n"
+        "        return self.narrow(self.wide(x))\n"
+    )
+    assert (
+        "실수 23" in judged(source, code=1, kind="feed_forward", name="Narrow").stdout
+    )
 
 
 def test_an_exception_is_shown_at_its_line(judged):
@@ -184,6 +201,16 @@ def test_an_endless_loop_is_stopped_and_its_line_told(judged):
     assert re.search(r"1초 안에 끝나지 않아.*mine.py [23]번째 줄", line)
 
 
+def is_gone(pid, within=5):
+    """프로세스가 끝났는지. 거두어지지 않은 것은 끝난 것입니다."""
+    status, deadline = Path("/proc", pid, "status"), time.monotonic() + within
+    while status.exists() and "zombie" not in status.read_text():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
 def test_children_are_stopped_with_it(judged, tmp_path):
     source = (
         "import subprocess, sys\n" + HEAD + "    child = subprocess.Popen("
@@ -192,11 +219,31 @@ def test_children_are_stopped_with_it(judged, tmp_path):
         "    while True:\n        pass\n"
     )
     judged(source, "--seconds", "1", code=1)
-    status = Path("/proc", (tmp_path / "child").read_text(), "status")
-    deadline = time.monotonic() + 5
-    while status.exists() and "zombie" not in status.read_text():
+    assert is_gone((tmp_path / "child").read_text())
+
+
+def test_ctrl_c_stops_the_code_too(tmp_path):
+    source = (
+        "import os\n" + HEAD + "    with open('half', 'w') as file:\n"
+        "        file.write(str(os.getpid()))\n    os.rename('half', 'child')\n"
+        "    while True:\n        pass\n"
+    )
+    (tmp_path / "mine.py").write_text(source, encoding="utf-8")
+    target, child = "mine.py:positional_encoding", tmp_path / "child"
+    process = subprocess.Popen(
+        [*COMMAND, "check", target, "--as", "positional_encoding"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 60
+    while not child.exists():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130 and said.decode().endswith("멈추었습니다.\n")
+    assert is_gone(child.read_text())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="메모리 제한은 리눅스에만 있습니다")
