@@ -109,7 +109,9 @@ _FALLS = "스텝의 제곱근에 반비례해 내리지"
 
 def rate(step, d_model, warmup):
     """식 (3)의 학습률. float64."""
-    return float(d_model) ** -0.5 * min(float(step) ** -0.5, step * float(warmup) ** -1.5)
+    return float(d_model) ** -0.5 * min(
+        float(step) ** -0.5, step * float(warmup) ** -1.5
+    )
 
 
 def _fitted(built):
