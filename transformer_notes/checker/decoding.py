@@ -1,20 +1,21 @@
 """디코딩의 두 종류: `greedy`와 `beam_search`.
 
-후보에게 확률표로 만든 작은 모델을 주고 답을 견줍니다. 표마다 한 가지 실수만 드러냅니다.
-길이의 표는 위치와 역사를 보지 않고, 위치의 표는 역사를 보지 않습니다. 그래서 실수가 함께
-있어도 따로 알아봅니다. 바르게 쓴 빔 탐색들이 서로 다른 답을 낼 만한 표는 없습니다.
+후보에게 확률표로 만든 작은 모델을 주고 답을 견줍니다. 표마다 한 가지 실수만
+드러냅니다. 길이의 표는 위치와 역사를 보지 않고, 위치의 표는 역사를 보지 않습니다.
+그래서 실수가 함께 있어도 따로 알아봅니다. 바르게 쓴 빔 탐색들이 서로 다른 답을 낼 만한
+표는 없습니다.
 
-후보의 인자는 `next_logits, bos, eos, max_length`이고 빔 탐색은 `beam_size`가 더 있습니다.
+후보의 인자는 `next_logits, bos, eos, max_length`입니다. 빔 탐색은 `beam_size`도 받습니다.
 
 - `next_logits(ids)`는 정수 (batch, n)을 받아 다음 토큰의 로짓 (batch, vocab)을 줍니다.
 - 캐시를 쓰는 후보는 같은 것을 한 토큰씩 부릅니다. `cache = next_logits.start(batch)`로
   열고 `logits, cache = next_logits.step(ids, position, cache)`로 잇습니다. ids는 정수
-  (batch, 1), position은 그 토큰의 위치입니다. bos의 위치가 0입니다. 캐시의 첫 축은 배치여서
-  `cache[parents]`로 빔의 부모를 따라갑니다.
+  (batch, 1), position은 그 토큰의 위치입니다. bos의 위치가 0입니다. 캐시의 첫 축은
+  배치여서 `cache[parents]`로 빔의 부모를 따라갑니다.
 
-답은 번호의 목록이나 배열입니다. bos와 eos는 있어도 되고 없어도 됩니다. 빔 탐색은 가장 좋은
-답 하나, 좋은 것부터 적은 답들, 또는 `(답, 점수)`를 돌려줍니다. 길이 벌점의 인자가 있으면
-논문의 0.6을 줍니다.
+답은 번호의 목록이나 배열입니다. bos와 eos는 있어도 되고 없어도 됩니다. 빔 탐색은 가장
+좋은 답 하나, 좋은 것부터 적은 답들, 또는 `(답, 점수)`를 돌려줍니다. 길이 벌점의 인자가
+있으면 논문의 0.6을 줍니다.
 """
 
 import dataclasses
@@ -196,6 +197,8 @@ class Search(Case):
 
     def stale(self, answer):
         """실수 36이 설명하는지. 모델이 답의 앞부분을 제대로 받지 못했습니다."""
+        if self.table is oracles.places or answer.path == self.tempting[:-1]:
+            return False  # 역사를 보지 않는 표이거나, 실수 35의 답입니다
         if answer.only_last_tokens() or answer.presented(self.expected[:-1], True):
             return False
         return not answer.presented(answer.path, False) or answer.misplaced(self.table)

@@ -4,9 +4,10 @@
 - `decoder_layer(x, memory, mask, memory_mask)`: mask는 셀프 어텐션의 것(룩어헤드와 답의
   패딩), memory_mask는 입력 문장의 패딩입니다.
 
-`(d_model, num_heads, d_ff)`로 만드는 클래스나 함수, 또는 이미 만든 것을 받습니다. 마스크의
-모양은 (batch, 1, 1 또는 length, length), 헤드의 축이 없는 3차원, (batch, length)를 차례로
-넣어 봅니다. 가중치를 읽어 기준과 견주고, 읽은 것으로 값을 재현하지 못하면 성질만 봅니다.
+`(d_model, num_heads, d_ff)`로 만드는 클래스나 함수, 또는 이미 만든 것을 받습니다.
+마스크의 모양은 (batch, 1, 1 또는 length, length), 헤드의 축이 없는 3차원,
+(batch, length)를 차례로 넣어 봅니다. 가중치를 읽어 기준과 견주고, 읽은 것으로 값을
+재현하지 못하면 성질만 봅니다.
 post-norm과 pre-norm, ReLU와 GELU, 스택의 끝에 있는 층 정규화는 모두 맞습니다.
 """
 
@@ -147,7 +148,7 @@ class _Block(Kind):
     factory = (D_MODEL, HEADS, D_FF)
     sizes = ((8, 4, 12),)
     strict = False
-    #: 마스크의 꼴이 틀리면 실행되지 않거나 모양이 달라지므로, 처음 설명되는 꼴이 맞습니다.
+    #: 마스크의 꼴이 틀리면 실행되지 않습니다. 처음 설명되는 꼴이 맞습니다.
     first_style = True
     unread = (
         "가중치로 값을 다시 계산해 보지 못했습니다. 마스크와 자리의 성질만 보았고, "

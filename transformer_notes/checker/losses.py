@@ -1,7 +1,7 @@
 """손실과 정확도: 진짜 토큰만 세는지.
 
-- `loss(labels, logits)`: 정수 (batch, length)와 실수 (batch, length, vocab)을 받아 스칼라를
-  돌려줍니다. 패딩의 번호는 0입니다.
+- `loss(labels, logits)`: 정수 (batch, length)와 실수 (batch, length, vocab)을 받아
+  스칼라를 돌려줍니다. 패딩의 번호는 0입니다.
 - `accuracy(labels, logits)`: 같은 것을 받아 스칼라를 돌려줍니다.
 """
 

@@ -1,8 +1,8 @@
 """학습률 스케줄을 봅니다.
 
-`schedule(step)`이 학습률을 냅니다. `(d_model, warmup_steps)`로 만드는 클래스나 함수, 이미
-만든 것, `schedule(step, d_model, warmup_steps)`를 모두 받습니다. 이미 만든 것이면 두 수를
-기울기에서 읽습니다. 스텝을 0부터 세어 1을 더하는 것도 맞습니다.
+`schedule(step)`이 학습률을 냅니다. `(d_model, warmup_steps)`로 만드는 클래스나 함수,
+이미 만든 것, `schedule(step, d_model, warmup_steps)`를 모두 받습니다. 이미 만든 것이면
+두 수를 기울기에서 읽습니다. 스텝을 0부터 세어 1을 더하는 것도 맞습니다.
 """
 
 import numpy as np
