@@ -1,20 +1,21 @@
 """디코딩의 두 종류: `greedy`와 `beam_search`.
 
-후보에게 확률표로 만든 작은 모델을 주고 답을 견줍니다. 표마다 한 가지 실수만 드러냅니다.
-길이의 표는 위치와 역사를 보지 않고, 위치의 표는 역사를 보지 않습니다. 그래서 실수가 함께
-있어도 따로 알아봅니다. 바르게 쓴 빔 탐색들이 서로 다른 답을 낼 만한 표는 없습니다.
+후보에게 확률표로 만든 작은 모델을 주고 답을 견줍니다. 표마다 한 가지 실수만
+드러냅니다. 길이의 표는 위치와 역사를 보지 않고, 위치의 표는 역사를 보지 않습니다.
+그래서 실수가 함께 있어도 따로 알아봅니다. 바르게 쓴 빔 탐색들이 서로 다른 답을 낼 만한
+표는 없습니다.
 
-후보의 인자는 `next_logits, bos, eos, max_length`이고 빔 탐색은 `beam_size`가 더 있습니다.
+후보의 인자는 `next_logits, bos, eos, max_length`입니다. 빔 탐색은 `beam_size`도 받습니다.
 
 - `next_logits(ids)`는 정수 (batch, n)을 받아 다음 토큰의 로짓 (batch, vocab)을 줍니다.
 - 캐시를 쓰는 후보는 같은 것을 한 토큰씩 부릅니다. `cache = next_logits.start(batch)`로
   열고 `logits, cache = next_logits.step(ids, position, cache)`로 잇습니다. ids는 정수
-  (batch, 1), position은 그 토큰의 위치입니다. bos의 위치가 0입니다. 캐시의 첫 축은 배치여서
-  `cache[parents]`로 빔의 부모를 따라갑니다.
+  (batch, 1), position은 그 토큰의 위치입니다. bos의 위치가 0입니다. 캐시의 첫 축은
+  배치여서 `cache[parents]`로 빔의 부모를 따라갑니다.
 
-답은 번호의 목록이나 배열입니다. bos와 eos는 있어도 되고 없어도 됩니다. 빔 탐색은 가장 좋은
-답 하나, 좋은 것부터 적은 답들, 또는 `(답, 점수)`를 돌려줍니다. 길이 벌점의 인자가 있으면
-논문의 0.6을 줍니다.
+답은 번호의 목록이나 배열입니다. bos와 eos는 있어도 되고 없어도 됩니다. 빔 탐색은 가장
+좋은 답 하나, 좋은 것부터 적은 답들, 또는 `(답, 점수)`를 돌려줍니다. 길이 벌점의 인자가
+있으면 논문의 0.6을 줍니다.
 """
 
 import dataclasses
@@ -47,6 +48,8 @@ BEAMS = (
     *("beam_size", "beam_width", "beams", "num_beams", "k", "width", "beam", "n_beams"),
     *("b",),
 )
+#: 다른 줄의 토큰이라고 볼 만큼 작은 확률과 큰 확률.
+RARE, LIKELY = 1e-6, 0.2
 #: 답이 끝나는 길이보다 넉넉한 한도.
 LIMIT = 12
 
@@ -131,17 +134,34 @@ class Answer:
         ]
         return bool(later) and not any(any(places) for places in later)
 
-    def lost_history(self):
-        """캐시에 답의 앞부분이 제대로 담기지 않은 적이 있는지."""
-        cached = {tokens for tokens, _, cached in self.seen if cached}
-        path = (BOS, *self.path)
-        needed = {path[:end] for end in range(1, len(path) + 1)}
-        return bool(cached) and not needed <= cached
+    def presented(self, path, whole):
+        """모델이 이 답의 앞부분을 모두, whole이면 답 전체까지 받았는지."""
+        rows = {tokens for tokens, _, _ in self.seen}
+        ends = range(len(path) + bool(whole))
+        return all((BOS, *path[:end]) in rows for end in ends)
+
+    def misplaced(self, table):
+        """다른 줄에서 고른 토큰을 이은 줄을 모델에 준 적이 있는지."""
+
+        def chance(row, token):
+            return np.exp(oracles.log_probabilities(table(row, len(row) - 1))[token])
+
+        rows = {tokens for tokens, _, _ in self.seen}
+        return any(
+            chance(row[:-1], row[-1]) < RARE
+            and any(
+                len(other) == len(row) - 1 and chance(other, row[-1]) > LIKELY
+                for other in rows
+            )
+            for row in rows
+            if len(row) > 1
+        )
 
     def calls(self, most=5):
         """모델이 처음에 받은 것들을 적습니다."""
         lines = [
-            f"토큰 {list(tokens)} 위치 {list(places)}" for tokens, places, _ in self.seen
+            f"토큰 {list(tokens)} 위치 {list(places)}"
+            for tokens, places, _ in self.seen
         ]
         return "; ".join(lines[:most]) + (" …" if lines[most:] else "")
 
@@ -153,8 +173,8 @@ class Search(Case):
     table: object = None
     #: 나와야 할 답. eos까지입니다.
     expected: tuple = ()
-    #: 실수의 번호마다, 그 실수가 이 답을 설명하는지 보는 함수.
-    signs: dict = dataclasses.field(default_factory=dict)
+    #: 길이를 셈하지 않거나 끝난 뒤에도 이으면 나오는 답.
+    tempting: tuple = ()
     #: 다른 답이 나왔을 때 하는 말.
     otherwise: str = ""
     #: 지금 후보가 부르는 모델. 부를 때마다 새로 만듭니다.
@@ -168,6 +188,27 @@ class Search(Case):
 
     def right(self, answer):
         return answer.path == self.expected[:-1] and not answer.grew
+
+    def shorter(self, answer):
+        """실수 35가 이 답을 설명하는지."""
+        return bool(self.tempting) and (
+            answer.path == self.tempting[:-1] or answer.grew
+        )
+
+    def stale(self, answer):
+        """실수 36이 설명하는지. 모델이 답의 앞부분을 제대로 받지 못했습니다."""
+        if self.table is oracles.places or answer.path == self.tempting[:-1]:
+            return False  # 역사를 보지 않는 표이거나, 실수 35의 답입니다
+        if answer.only_last_tokens() or answer.presented(self.expected[:-1], True):
+            return False
+        return not answer.presented(answer.path, False) or answer.misplaced(self.table)
+
+    def unplaced(self, answer):
+        """실수 19가 설명하는지. 위치나 역사를 보는 표에서만 드러납니다."""
+        if self.table is oracles.places and answer.stuck_at_zero():
+            return True
+        watches = self.table in oracles.WATCHING
+        return watches and answer.only_last_tokens()
 
 
 class Decoding(Kind):
@@ -200,11 +241,10 @@ class Decoding(Kind):
         if outcome.misfit:
             return False
         answer = case.answer(outcome.value)  # 끝나지 않는 답에서 예외가 나기도 합니다
-        return bool(outcome.value is not None and case.right(answer)) or any(
-            case.signs[int(switch)](answer)
-            for switch in switches
-            if int(switch) in case.signs
-        )
+        if outcome.value is not None and case.right(answer):
+            return True
+        signs = {35: case.shorter, 36: case.stale, 19: case.unplaced}
+        return any(signs[int(switch)](answer) for switch in switches)
 
     def compared(self, case, outcome, reading=None):
         if outcome.value is None:
@@ -247,6 +287,7 @@ class Greedy(Decoding):
         )
         yield _places()
         yield _history(oracles.trail, oracles.TRAIL)
+        yield _history(oracles.echo, oracles.ECHO)
 
 
 class BeamSearch(Decoding):
@@ -267,9 +308,7 @@ class BeamSearch(Decoding):
             (oracles.LENGTHS, oracles.LONG, oracles.SHORT),
             (oracles.GROWTH, oracles.SHORT, oracles.LONG),
         ):
-            case = _search(table, expected, worse, **four)
-            case.signs[35] = _took(wrong)
-            yield case
+            yield _search(table, expected, worse, wrong, **four)
         yield _places(**four)
         yield _history(oracles.history, oracles.HISTORY, beam_size=2)
 
@@ -284,28 +323,25 @@ class Endless(Search):
         return list(answer.path) == path and length_fits and not answer.grew
 
 
-def _search(table, expected, otherwise, **options):
-    inputs = {"bos": BOS, "eos": EOS, "max_length": LIMIT, **options}
-    return Search(inputs, table=table, expected=expected, otherwise=otherwise)
+def _search(table, expected, otherwise, tempting=(), **options):
+    return Search(
+        {"bos": BOS, "eos": EOS, "max_length": LIMIT, **options},
+        table=table,
+        expected=expected,
+        otherwise=otherwise,
+        tempting=tempting,
+    )
 
 
 def _places(**options):
-    wrong = "토큰의 위치가 어긋납니다."
-    case = _search(oracles.places, oracles.PLACES, wrong, **options)
-    case.signs[19] = lambda answer: answer.only_last_tokens() or answer.stuck_at_zero()
-    return case
+    return _search(
+        oracles.places, oracles.PLACES, "토큰의 위치가 어긋납니다.", **options
+    )
 
 
 def _history(table, expected, **options):
     wrong = "모델에 준 앞부분이 답의 앞부분과 다릅니다."
-    case = _search(table, expected, wrong, **options)
-    case.signs[19] = Answer.only_last_tokens
-    case.signs[36] = Answer.lost_history
-    return case
-
-
-def _took(wrong):
-    return lambda answer: answer.path == wrong[:-1] or answer.grew
+    return _search(table, expected, wrong, **options)
 
 
 def _sums(table):

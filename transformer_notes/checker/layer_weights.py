@@ -98,11 +98,19 @@ def read_layers(built, d_model, heads, attentions):
         if parts is None:
             continue
         projections, inner, norms, seen_heads, width = parts
+        shared = attentions == 2 and len(projections) == 2 * len(inner)
+        if shared:  # 어텐션 하나를 셀프와 크로스에 함께 씁니다
+            projections = [
+                projection
+                for start in range(0, len(projections), 4)
+                for projection in projections[start : start + 4] * 2
+            ]
         layers, final = _layers(projections, inner, norms, attentions)
         if not layers:
             continue
         known = seen_heads or heads
         mistakes = (13,) if known and known > 1 and width == known * d_model else ()
+        mistakes += (25,) if shared else ()
         if width != d_model and not mistakes:
             continue
         for count in [known] if known else _divisors(width):
@@ -114,8 +122,10 @@ def _readings(layers, final, heads, mistakes, attentions):
     norm_orders = list(itertools.permutations(range(attentions + 1)))
     orders = list(itertools.permutations(range(4)))
     for repeat in (1, 2, 3, 4, 6) if len(layers) == 1 else (1,):
-        shared = (*mistakes, 25) if repeat > 1 else mistakes
-        for norm_first, activation in itertools.product((False, True), ("relu", "gelu")):
+        shared = tuple({*mistakes, 25}) if repeat > 1 else mistakes
+        for norm_first, activation in itertools.product(
+            (False, True), ("relu", "gelu")
+        ):
             stack = layers * repeat
             yield Reading(stack, heads, norm_first, activation, final, shared)
     for order, norm_order in itertools.product(orders, norm_orders):
@@ -137,7 +147,7 @@ def _parts(entries, d, transposed):
     kernels, vectors, heads = [], [], None  # 커널과, 그 뒤에 오는 벡터들
     before = []
     width = _width(entries, d)
-    for name, array in entries:
+    for name, array in _unstacked(entries, d, width):
         shape = array.shape
         if array.ndim == 3 and d in (shape[0], shape[-1]):
             if shape[0] == d and array.size == d * width:
@@ -158,13 +168,10 @@ def _parts(entries, d, transposed):
     projections, inner = [], []
     # (d_ff, d)인 것은 피드포워드뿐입니다. d_ff가 2d여도 키와 값을 묶은 것과 구별합니다.
     hidden = {k.shape[0] for _, k in kernels if k.shape[1] == d} - {d, width}
-    norms = _pairs(before, d)
+    norms = [array for _, array in before]
     for (name, kernel), run in zip(kernels, vectors):
         bias, rest = _bias(name, kernel, run)
-        pairs = _pairs(rest, d)
-        if norms is None or pairs is None:
-            return None
-        norms += pairs
+        norms += [array for _, array in rest]
         rows, columns = kernel.shape
         fused = columns % width == 0 and rows == d and columns not in hidden
         pieces = columns // width if fused else 0
@@ -177,13 +184,24 @@ def _parts(entries, d, transposed):
             inner.append(Map(kernel, bias, name))
         else:
             return None
+    if any(array.size != d for array in norms):
+        return None
     return projections, inner, norms, heads, width
+
+
+def _unstacked(entries, d, width):
+    """한 배열에 쌓은 커널 (3, d, d)를 하나씩 냅니다."""
+    for name, array in entries:
+        if array.ndim == 3 and array.shape[1:] == (d, d) and width == d:
+            yield from ((name, kernel) for kernel in array)
+        else:
+            yield name, array
 
 
 def _width(entries, d):
     """헤드를 이은 너비. 3차원 커널이 있으면 거기서 읽습니다."""
     for _, array in entries:
-        if array.ndim == 3 and array.shape[0] == d:
+        if array.ndim == 3 and array.shape[0] == d != array.shape[1]:
             return array.shape[1] * array.shape[2]
     return d
 
@@ -206,23 +224,32 @@ def _bias(name, kernel, run):
 def _stem(name):
     """이름에서 마지막 마디와, PyTorch의 in_proj_weight 같은 꼬리를 뗍니다."""
     head, _, last = name.replace("/", ".").rpartition(".")
-    return head + last.removesuffix("weight").removesuffix("bias").removesuffix("kernel")
+    return head + last.removesuffix("weight").removesuffix("bias").removesuffix(
+        "kernel"
+    )
 
 
-def _pairs(run, d):
-    """벡터들을 (감마, 베타)로 짝짓습니다. 짝이 맞지 않으면 None입니다."""
-    arrays = [array for _, array in run]
-    if len(arrays) % 2 or any(array.size != d for array in arrays):
-        return None
-    return list(zip(arrays[::2], arrays[1::2]))
+def _norms(vectors, count):
+    """정규화의 벡터들을 (감마, 베타)로 묶습니다. 감마뿐이거나 없어도 됩니다.
+
+    정규화는 count개이고, 스택의 끝에 하나 더 있을 수 있습니다. 맞지 않으면 None입니다.
+    """
+    if not vectors:
+        return [(1.0, 0.0)] * count
+    if len(vectors) in (count, count + 1):
+        return [(gamma, 0.0) for gamma in vectors]
+    if len(vectors) in (2 * count, 2 * count + 2):
+        return list(zip(vectors[::2], vectors[1::2]))
+    return None
 
 
 def _layers(projections, inner, norms, attentions):
     """차례대로 층에 나누어 담습니다. `(층들, 끝의 정규화)`."""
     count = len(inner) // 2
-    extra = len(norms) - count * (attentions + 1)
-    if not count or len(inner) % 2 or extra not in (0, 1):
+    norms = _norms(norms, count * (attentions + 1))
+    if not count or len(inner) % 2 or norms is None:
         return [], None
+    extra = len(norms) > count * (attentions + 1)
     if len(projections) != 4 * attentions * count:
         return [], None
     groups = [_in_order(projections[i : i + 4]) for i in range(0, len(projections), 4)]

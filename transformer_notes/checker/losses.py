@@ -1,7 +1,7 @@
 """손실과 정확도: 진짜 토큰만 세는지.
 
-- `loss(labels, logits)`: 정수 (batch, length)와 실수 (batch, length, vocab)을 받아 스칼라를
-  돌려줍니다. 패딩의 번호는 0입니다. 이름에 smooth가 든 인자가 있으면 0과 0.1을 넣어 봅니다.
+- `loss(labels, logits)`: 정수 (batch, length)와 실수 (batch, length, vocab)을 받아
+  스칼라를 돌려줍니다. 패딩의 번호는 0입니다.
 - `accuracy(labels, logits)`: 같은 것을 받아 스칼라를 돌려줍니다.
 """
 
@@ -52,8 +52,7 @@ def loss(labels, logits, switches=frozenset(), smoothing=0.0, sharing="others"):
     Args:
         labels: 정수 (batch, length).
         logits: 실수 (batch, length, vocab).
-        switches: 켤 실수. "29", "30 sum", "30 sum zero", "30 divide", "33 others", "33 all",
-            "33 nan".
+        switches: 켤 실수. `Loss.switches` 가운데 몇.
         smoothing: 레이블 스무딩의 ε.
         sharing: ε을 나누는 방식.
     """
@@ -76,6 +75,9 @@ def average(each, labels, switches=frozenset()):
     return (each * counted).sum() / (real.size if over_all else real.sum())
 
 
+_PLAIN = (None, HONEST[0])
+
+
 class _Averaged(Kind):
     """손실과 정확도가 함께 쓰는 것."""
 
@@ -91,10 +93,9 @@ class _Averaged(Kind):
         return array.reshape(())
 
     def properties(self, trial):
-        for group in trial.groups:
-            for case, outcome in group.pairs():
-                if not np.isfinite(outcome.value):
-                    yield "유한한 수가 아닙니다.", Example(case.inputs, given=outcome.value)
+        for case, outcome in trial.groups[0].pairs():
+            if not np.isfinite(outcome.value):
+                yield "유한한 수가 아닙니다.", self.compared(case, outcome, _PLAIN)
         changes = {
             "패딩 자리의 로짓이 결과를 바꿉니다.": _other_padding,
             "패딩을 더 붙이면 결과가 달라집니다.": _longer,
@@ -139,13 +140,19 @@ def _reversed(labels, logits):
 class Loss(_Averaged):
     """`loss(labels, logits)`: 진짜 토큰으로 평균한 크로스 엔트로피.
 
-    이름에 smooth가 든 인자가 있으면 0과 0.1을 넣어 봅니다. 없으면 스무딩이 없거나 0.1로
-    정해진 것으로 봅니다. 나눈 몫은 정답을 빼고 나누어도, 넣고 나누어도 맞습니다.
+    `label_smoothing`이라는 인자가 있으면 0과 0.1을 넣어 봅니다. 없으면 스무딩이 없거나
+    0.1로 정해진 것으로 봅니다. 나눈 몫은 정답을 빼고 나누어도, 넣고 나누어도 맞습니다.
     """
 
     name = "loss"
     title = "손실"
-    switches = ("29", "30 sum", "30 sum zero", "30 divide", "33 others", "33 all", "33 nan")
+    switches = (
+        *("29", "30 sum", "30 sum zero", "30 divide"),
+        *("33 others", "33 all", "33 nan"),
+    )
+
+    #: 후보에게 스무딩의 인자가 있는지.
+    smooths = False
 
     def cases(self, rng, size):
         for smoothing in (0.0, SMOOTHING):
@@ -154,14 +161,15 @@ class Loss(_Averaged):
         yield _never(rng)
 
     def options(self, names, case):
+        self.smooths = any("smooth" in name.lower() for name in names)
         smoothing = case.inputs.get("smoothing", 0.0)
-        return {name: smoothing for name in names if "smooth" in name.lower()}
+        return {name: smoothing for name in names if name == "label_smoothing"}
 
     def readings(self, built, size):
         # 스무딩의 인자를 따르거나, 없거나, 정해져 있거나
         return tuple(itertools.product((None, 0.0, SMOOTHING), HONEST))
 
-    def reference(self, case, switches=frozenset(), reading=(None, "others")):
+    def reference(self, case, switches=frozenset(), reading=_PLAIN):
         smoothing = self._smoothing(case, reading[0])
         labels, logits = case.inputs["labels"], case.inputs["logits"]
         return loss(labels, logits, switches, smoothing, reading[1])
@@ -171,6 +179,9 @@ class Loss(_Averaged):
             if not self._smoothing(case, reading[0]):
                 return True  # 스무딩이 없으면 로그를 어떻게 구하든 봐줍니다
             if any(switch.startswith("33") for switch in switches):
+                return True
+        if "33 nan" in switches and self.smooths and outcome.value is not None:
+            if np.isnan(outcome.value):  # 어디서나 0 · log 0을 계산합니다
                 return True
         return super().agrees(outcome, case, switches, reading)
 

@@ -160,6 +160,14 @@ def trail(tokens, position):
     return {3 + (sum(tokens) + 3 * len(tokens)) % 9: 0.9}
 
 
+def echo(tokens, position):
+    """같은 토큰 다음에 다른 토큰이 오는 표. 토큰마다 외워 두면 어긋납니다."""
+    if EOS in tokens or len(tokens) >= 5:
+        return {EOS: 1.0}
+    return {ECHO[len(tokens) - 1]: 0.9}
+
+
+ECHO = (5, 7, 5, 9, EOS)
 TRAIL = (7, 8, 10, 5, 4, EOS)
 
 
@@ -169,3 +177,7 @@ def endless(tokens, position):
 
 
 ENDLESS = (3, 4, 5, 6, 7, 3)
+
+
+#: 위치나 역사를 보는 표.
+WATCHING = (places, history, trail, echo)

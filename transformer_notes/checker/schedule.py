@@ -1,8 +1,8 @@
 """학습률 스케줄을 봅니다.
 
-`schedule(step)`이 학습률을 냅니다. `(d_model, warmup_steps)`로 만드는 클래스나 함수, 이미
-만든 것, `schedule(step, d_model, warmup_steps)`를 모두 받습니다. 이미 만든 것이면 두 수를
-기울기에서 읽습니다. 스텝을 0부터 세어 1을 더하는 것도 맞습니다.
+`schedule(step)`이 학습률을 냅니다. `(d_model, warmup_steps)`로 만드는 클래스나 함수,
+이미 만든 것, `schedule(step, d_model, warmup_steps)`를 모두 받습니다. 이미 만든 것이면
+두 수를 기울기에서 읽습니다. 스텝을 0부터 세어 1을 더하는 것도 맞습니다.
 """
 
 import numpy as np
@@ -109,7 +109,9 @@ _FALLS = "스텝의 제곱근에 반비례해 내리지"
 
 def rate(step, d_model, warmup):
     """식 (3)의 학습률. float64."""
-    return float(d_model) ** -0.5 * min(float(step) ** -0.5, step * float(warmup) ** -1.5)
+    return float(d_model) ** -0.5 * min(
+        float(step) ** -0.5, step * float(warmup) ** -1.5
+    )
 
 
 def _fitted(built):
