@@ -232,9 +232,10 @@ def _explained(kind, trial, explained):
         examples[BATCH] = example
     for found, example in kind.symptoms(trial):
         examples.setdefault(found, example)
+    notes = trial.candidate.order()
     if examples:
-        return messages.known(kind, examples, ())
-    return messages.right(kind, ())
+        return messages.known(kind, examples, notes)
+    return messages.right(kind, notes)
 
 
 def _example(kind, trial, explained, wanted):
