@@ -83,6 +83,18 @@ class Candidate:
             return self.target
         return construct(self.target, self.kind.factory, size)
 
+    def order(self):
+        """인자의 차례가 우리와 달라 이름대로 넣었으면 그 차례를 말합니다."""
+        names = [parameter.name for parameter in _parameters(self.target)]
+        if inspect.isclass(self.target):
+            method = getattr(self.target, "call", getattr(self.target, "forward", None))
+            names = [parameter.name for parameter in _parameters(method)]
+        matched = None if self.adapter else match(names, self.kind.arguments)
+        ordered = [name for name in names if matched and name in matched]
+        if not matched or ordered == matched:
+            return ()
+        return (f"인자를 이름대로 넣었습니다. 차례는 {', '.join(ordered)}입니다.",)
+
     def call(self, built, arguments, backend, case, training=False):
         """한 번 부릅니다. 결과는 `Outcome`이고 예외를 내지 않습니다."""
         values = [to_backend(value, backend) for value in arguments]

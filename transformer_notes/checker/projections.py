@@ -28,17 +28,34 @@ class Linear:
 
 
 def kernels_and_biases(target, d_model):
-    """(커널들, 커널마다의 편향이나 None)입니다. 짝을 짓지 못하면 편향을 버립니다."""
-    kernels, biases, last = [], [], []
+    """(커널들, 커널마다의 편향이나 None)으로 보는 방법들입니다.
+
+    여럿을 한 배열에 쌓아 담았을 수도 있습니다.
+    """
+    found = []
     for name, array in collect(target):
-        small = array.squeeze() if array.ndim > 2 and 1 in array.shape else array
         word = name.rpartition(".")[2].rpartition("/")[2].lower()
-        flat = small.ndim < 2 or d_model not in small.shape
-        if "bias" in word or flat:
-            biases.append(small.ravel())
+        small = array.squeeze() if array.ndim > 2 and 1 in array.shape else array
+        found.append(("bias" in word, small))
+    yield _paired(found, d_model)
+    stacked = {len(array) for _, array in found if array.ndim == 3} & {2, 3, 4}
+    for count in stacked:
+        apart = []
+        for bias, array in found:
+            stack = len(array) == count and array.ndim in (2, 3)
+            flat = bias or array.ndim == 2
+            apart += [(flat, a) for a in array] if stack else [(bias, array)]
+        yield _paired(apart, d_model)
+
+
+def _paired(found, d_model):
+    kernels, biases, last = [], [], []
+    for bias, array in found:
+        if bias or array.ndim < 2 or d_model not in array.shape:
+            biases.append(array.ravel())
             last.append(len(kernels) - 1)
         else:
-            kernels.append(small)
+            kernels.append(array)
     if len(biases) == len(kernels):
         return kernels, biases
     paired = [None] * len(kernels)
