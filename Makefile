@@ -4,7 +4,7 @@ RUN = .venv/bin/python
 # 쪽과 시험을 여럿이 나누어 실행합니다. 프로세스마다 스레드를 또 나누면 서로 기다립니다.
 html test: export TF_NUM_INTRAOP_THREADS = 1
 
-.PHONY: help environment html serve test experiments bench picture clean
+.PHONY: help environment html serve test experiments bench mutants picture clean
 
 help:  ## 할 수 있는 일의 목록
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ experiments: environment  ## 쪽이 읽는 결과 가운데 없거나 낡은 것
 
 bench: environment  ## 이 기계에서 사이트를 짓고 시험하는 시간을 잽니다
 	@$(RUN) tests/experiments/site_build.py
+
+mutants: environment  ## 코드를 한 곳씩 고장 내고 쪽과 시험이 알아차리는지 셉니다
+	@$(RUN) tests/mutants.py
 
 picture: html  ## README의 그림을 지은 사이트에서 다시 찍습니다
 	@$(RUN) conf/picture.py

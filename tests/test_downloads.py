@@ -472,7 +472,7 @@ def test_the_pairs_of_the_book_bring_no_warning(docs, tmp_path, said, monkeypatc
         (gzip.compress(b"<html></html>"), "온전한 tar가 아닙니다"),
         (archive(names=["README.md"]), ".po 파일이 필요합니다"),
     ],
-    # 압축에는 그때의 시각이 적힙니다. 내용이 이름이 되면 나누어 시험하는 프로세스마다 다릅니다.
+    # 압축에는 시각이 적히므로, 내용이 이름이 되면 프로세스마다 이름이 다릅니다.
     ids=["commit", "no-commit", "cut", "html", "gzip", "no-po"],
 )
 def test_an_archive_that_is_not_that_commit_is_refused(

@@ -98,7 +98,7 @@ def forget(app, env, docname):
 
 
 def setup(app):
-    app.add_config_value("reading_time_pages", "lectures/|practice/", "env", str)
+    app.add_config_value("reading_time_pages", "lectures/|practice/|paper/", "env", str)
     app.add_node(minutes_of)
     app.add_role("minutes", MinutesRole())
     app.connect("builder-inited", start)
