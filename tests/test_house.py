@@ -24,10 +24,12 @@ BESIDE = {
 }
 #: 강의가 아니라 쓰임새의 방. 무엇이든 가져와도 되지만 강의는 이것을 가져오지 않습니다.
 USES = {
+    "checker",
     "classification",
     "cli",
     "corpora",
     "downloads",
+    "exercises",
     "models",
     "plotting",
     "results",

@@ -41,6 +41,12 @@ class _Anything:
     def __mro_entries__(self, bases):
         return (StandIn,)
 
+    def __or__(self, other):
+        return _Anything(f"{self} | {getattr(other, '__name__', other)}")
+
+    def __ror__(self, other):
+        return _Anything(f"{getattr(other, '__name__', other)} | {self}")
+
 
 class _Module(_Anything, types.ModuleType):
     """모듈로 가져온 이름. 실은 함수의 이름일 때도 있으므로 부를 수 있습니다."""

@@ -1,4 +1,4 @@
-"""명령줄 `transformer-notes`: 학습하고, 옮기고, 이야기하고, 분류하고, 채점합니다.
+"""명령줄 `transformer-notes`: 학습하고, 써 보고, 채점하고, 독자의 코드를 확인합니다.
 
 명령마다 모듈이 하나 있습니다. 새 명령은 모듈을 쓰고 아래에 한 줄을 더하면 됩니다.
 
@@ -11,7 +11,16 @@ from importlib import metadata
 
 import click
 
-from transformer_notes.cli import chat, classify, data, evaluate, train, translate
+from transformer_notes.cli import (
+    chat,
+    check,
+    classify,
+    data,
+    evaluate,
+    exercise,
+    train,
+    translate,
+)
 from transformer_notes.cli.korean import Group
 
 
@@ -42,9 +51,10 @@ def main():
       transformer-notes train runs/dates
       transformer-notes translate runs/dates "2026년 11월 21일 토요일"
       transformer-notes evaluate runs/dates
+      transformer-notes exercise attention
 
-    끝내기 코드: 0 됨, 1 하지 못함, 2 받은 것이 잘못됨,
-    130 Ctrl-C로 멈춤.
+    끝내기 코드: 0 됨, 1 하지 못함(check에서는 틀린 코드), 2 받은 것이
+    잘못됨, 130 Ctrl-C로 멈춤.
     """
 
 
@@ -54,3 +64,5 @@ main.add_command(classify.classify)
 main.add_command(evaluate.evaluate)
 main.add_command(chat.chat)
 main.add_command(data.data)
+main.add_command(exercise.exercise)
+main.add_command(check.check)

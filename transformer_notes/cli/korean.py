@@ -95,7 +95,10 @@ def _explain(error):
     if not isinstance(error, click.UsageError):
         return " ".join(error.message.split())
     if isinstance(error, click.MissingParameter):
-        message = f"{error.param.human_readable_name}이(가) 빠졌습니다."
+        param = error.param
+        option = isinstance(param, click.Option)
+        name = param.opts[-1] if option else param.human_readable_name
+        message = f"{name}이(가) 빠졌습니다."
     elif isinstance(error, click.BadParameter):
         message = f"{error.param.opts[-1]}에는 {error.message}"
     elif isinstance(error, click.NoSuchOption):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import click
 
+from transformer_notes import exercises
 from transformer_notes.cli.recipes import RECIPES
 
 
@@ -44,6 +45,14 @@ def _checkpoint(text):
     return int(number)
 
 
+def _target(text):
+    """`파일:이름`을 나눕니다. 파일의 경로에도 쌍점이 있을 수 있습니다."""
+    file, _, name = text.rpartition(":")
+    if not (file and name.isidentifier()):
+        raise ValueError(text)
+    return Path(file), name
+
+
 WHOLE = Value("N", int, lambda n: 1 <= n < 2**31, "1 이상 2^31 미만의 정수가")
 SEED = Value("N", int, lambda n: 0 <= n < 2**32, "0 이상 2^32 미만의 정수가")
 RATE = Value("RATE", float, lambda rate: 0 <= rate < 1, "0 이상 1 미만의 수가")
@@ -72,6 +81,16 @@ SCHEDULE = Value(
     "cosine, paper, constant 가운데 하나가",
 )
 MODEL = Value("NAME", str, bool, "모델의 이름이나 파일이")
+KIND = Value(
+    "KIND",
+    str,
+    lambda kind: kind in exercises.kinds(),
+    f"{', '.join(exercises.kinds())} 가운데 하나가",
+)
+TARGET = Value("FILE:NAME", _target, bool, "my_file.py:my_function처럼 적은 이름이")
+NAME = Value("NAME", str, str.isidentifier, "FILE에 있는 이름이")
+MASK_TRUE = Value("WHAT", str, ("attend", "hide").__contains__, "attend나 hide가")
+AMOUNT = Value("N", float, lambda n: 0 < n < 2**31, "0보다 크고 2^31보다 작은 수가")
 FILE = Value("FILE", Path, lambda path: path.name, "파일의 경로가")
 PICTURE = Value(
     "PICTURE",

@@ -1,0 +1,354 @@
+"""인코더와 디코더 층의 검사: 배우는 이가 쓰는 대로 쓴 후보들."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from transformer_notes.checker import check
+from transformer_notes.config import TransformerConfig
+from transformer_notes.decoder import Decoder, DecoderLayer
+from transformer_notes.encoder import Encoder, EncoderLayer
+
+
+class Norm:
+    def __init__(self, rng, d_model, wrong=()):
+        self.gamma, self.beta = rng.normal(1, 0.3, (2, d_model))
+        self.axis = (1, 2) if "joint" in wrong else -1
+        self.ddof = int("n-1" in wrong)
+
+    def __call__(self, x):
+        centred = x - x.mean(self.axis, keepdims=True)
+        spread = x.var(self.axis, keepdims=True, ddof=self.ddof)
+        return self.gamma * centred / np.sqrt(spread + 1e-5) + self.beta
+
+
+class Attention:
+    def __init__(self, rng, d_model, heads, wrong=()):
+        self.heads, self.wrong = heads, wrong
+        self.w_q, self.w_k, self.w_v, self.w_o = rng.normal(
+            0, 0.5, (4, d_model, d_model)
+        )
+
+    def split(self, x):
+        batch, length, d_model = x.shape
+        if 10 in self.wrong:
+            return x.reshape(batch, self.heads, length, -1)
+        return x.reshape(batch, length, self.heads, -1).transpose(0, 2, 1, 3)
+
+    def __call__(self, query, key, value, mask):
+        q, k = self.split(query @ self.w_q), self.split(key @ self.w_k)
+        scores = q @ k.swapaxes(2, 3)
+        if 8 not in self.wrong:
+            scores = scores / np.sqrt(q.shape[-1])
+        if 3 in self.wrong:
+            scores = scores * mask
+        else:
+            scores = np.where(mask != (2 in self.wrong), scores, -1e9)
+        axis = -2 if 9 in self.wrong else -1
+        weights = np.exp(scores - scores.max(axis, keepdims=True))
+        weights /= weights.sum(axis, keepdims=True)
+        x = weights @ self.split(value @ self.w_v)
+        if 10 not in self.wrong:
+            x = x.transpose(0, 2, 1, 3)
+        x = x.reshape(query.shape) @ self.w_o
+        return np.maximum(x, 0) if 12 in self.wrong else x
+
+
+class FeedForward:
+    def __init__(self, rng, d_model, d_ff, wrong=()):
+        self.w1, self.b1 = rng.normal(0, 0.5, (d_model, d_ff)), rng.normal(size=d_ff)
+        self.w2, self.b2 = rng.normal(0, 0.5, (d_ff, d_model)), rng.normal(size=d_model)
+        self.wrong = wrong
+
+    def __call__(self, x):
+        x = x @ self.w1 + self.b1
+        x = (x if 23 in self.wrong else np.maximum(x, 0)) @ self.w2 + self.b2
+        return np.maximum(x, 0) if 24 in self.wrong else x
+
+
+class Block:
+    wrong, norm_first, attentions = (), False, 1
+
+    def __init__(self, d_model, num_heads, d_ff):
+        rng = np.random.default_rng(5)
+        self.attention = [
+            Attention(rng, d_model, num_heads, self.wrong)
+            for _ in range(self.attentions)
+        ]
+        self.feed_forward = FeedForward(rng, d_model, d_ff, self.wrong)
+        self.norms = [
+            Norm(rng, d_model, self.wrong) for _ in range(self.attentions + 1)
+        ]
+
+    def add(self, x, norm, sublayer):
+        before = norm(x) if self.norm_first or 28 in self.wrong else x
+        total = (before if 28 in self.wrong else x) + sublayer(before)
+        return total if self.norm_first else norm(total)
+
+
+class EncoderBlock(Block):
+    def __call__(self, x, mask):
+        mask = np.asarray(mask, bool)
+        (attention,) = self.attention
+        x = self.add(x, self.norms[0], lambda x: attention(x, x, x, mask))
+        return self.add(x, self.norms[1], self.feed_forward)
+
+
+class DecoderBlock(Block):
+    attentions = 2
+
+    def __call__(self, x, memory, look_ahead_mask, padding_mask):
+        own, cross = self.attention
+        mask = np.asarray(look_ahead_mask, bool)
+        seen = np.asarray(padding_mask, bool)
+        if 7 in self.wrong:
+            seen = mask[:, :, -1:]
+
+        def read(x):
+            if 11 in self.wrong:
+                return cross(memory, memory, x, seen)
+            return cross(x, memory, memory, seen)
+
+        x = self.add(x, self.norms[0], lambda x: own(x, x, x, mask))
+        x = self.add(x, self.norms[1], read)
+        return self.add(x, self.norms[2], self.feed_forward)
+
+
+class EncoderStack:
+    shared = False
+
+    def __init__(self, d_model, num_heads, d_ff):
+        self.layers = [EncoderBlock(d_model, num_heads, d_ff) for _ in range(3)]
+        if self.shared:
+            self.layers = self.layers[:1] * 3
+
+    def __call__(self, x, mask):
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+
+
+def kind_of(block, **attributes):
+    return type("Mine", (block,), attributes)
+
+
+def numbers(wrong):
+    return tuple(sorted({{"joint": 26, "n-1": 26}.get(one, one) for one in wrong}))
+
+
+INSIDE = (2, 3, 8, 9, 10, 12, 23, 24, "joint", "n-1", 28)
+PAIRS = [
+    pair
+    for pair in itertools.combinations(INSIDE, 2)
+    if set(pair) not in ({2, 3}, {"joint", "n-1"})  # 한 곳의 두 실수는 하나만 남습니다
+]
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("one", [None, *INSIDE], ids=str)
+def test_an_encoder_layer_is_told_what_is_wrong(one, norm_first):
+    wrong = () if one is None else (one,)
+    mine = kind_of(EncoderBlock, wrong=wrong, norm_first=norm_first)
+    report = check(mine, "encoder_layer")
+    assert report.mistakes == numbers(wrong), str(report)
+    assert report.passed == (not wrong) and "성질만" not in str(report)
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=str)
+def test_an_encoder_layer_with_two_mistakes_is_told_both(pair):
+    report = check(kind_of(EncoderBlock, wrong=pair), "encoder_layer")
+    assert report.mistakes == numbers(pair), str(report)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("one", [None, 7, 11, *INSIDE], ids=str)
+def test_a_decoder_layer_is_told_what_is_wrong(one, norm_first):
+    wrong = () if one is None else (one,)
+    mine = kind_of(DecoderBlock, wrong=wrong, norm_first=norm_first)
+    report = check(mine, "decoder_layer")
+    assert report.mistakes == numbers(wrong), str(report)
+    assert report.passed == (not wrong) and "성질만" not in str(report)
+
+
+@pytest.mark.parametrize(
+    "pair", [(7, one) for one in INSIDE] + [(11, one) for one in INSIDE[4:]], ids=str
+)
+def test_a_decoder_layer_with_two_mistakes_is_told_both(pair):
+    report = check(kind_of(DecoderBlock, wrong=pair), "decoder_layer")
+    assert report.mistakes == numbers(pair), str(report)
+
+
+def test_one_layer_called_often_is_named():
+    report = check(kind_of(EncoderStack, shared=True), "encoder_layer")
+    assert report.mistakes == (25,)
+    assert report.example.inputs == {"가중치를 가진 층": 1, "부른 횟수": 3}
+    assert check(EncoderStack, "encoder_layer").passed
+
+
+def test_the_other_polarity_is_right_when_it_is_said():
+    mine = kind_of(EncoderBlock, wrong=(2,))
+    assert check(mine, "encoder_layer", mask_true="hide").passed
+    assert check(EncoderBlock, "encoder_layer", mask_true="hide").mistakes == (2,)
+
+
+# ---------------------------------------------------------------- 올바른 남의 코드
+
+
+class KerasLayer(keras.layers.Layer):
+    """활성 함수와 너비를 바꾸어 보는 Keras의 층."""
+
+    wide = False
+
+    def __init__(self, embed_dim, num_heads, ff_dim, rate=0.1):
+        super().__init__()
+        width = embed_dim if self.wide else embed_dim // num_heads
+        self.attention = keras.layers.MultiHeadAttention(num_heads, width)
+        self.wide_map = keras.layers.Dense(ff_dim, activation="gelu")
+        self.narrow_map = keras.layers.Dense(embed_dim)
+        self.first = keras.layers.LayerNormalization()
+        self.second = keras.layers.LayerNormalization()
+        self.drop = keras.layers.Dropout(rate)
+
+    def call(self, x, mask=None, training=False):
+        seen = self.attention(x, x, attention_mask=mask)
+        x = self.first(x + self.drop(seen, training=training))
+        x = x + self.drop(self.narrow_map(self.wide_map(x)), training=training)
+        return self.second(x)
+
+
+def ours(layer, **options):
+    def make(d_model, num_heads, d_ff):
+        config = {"d_model": d_model, "num_heads": num_heads, "d_ff": d_ff}
+        return layer(TransformerConfig(20, **config, num_layers=2, **options))
+
+    return make
+
+
+def of_torch(layer, norm_first):
+    def make(d_model, num_heads, d_ff):
+        return layer(d_model, num_heads, d_ff, batch_first=True, norm_first=norm_first)
+
+    return make
+
+
+def torch_encoder(layer, x, mask):
+    return layer(x, src_key_padding_mask=~mask.reshape(len(x), -1).bool())
+
+
+def torch_decoder(layer, x, memory, mask, memory_mask):
+    mask = ~mask.reshape(len(x), x.shape[1], -1).bool()
+    return layer(
+        x,
+        memory,
+        tgt_mask=mask.repeat_interleave(layer.self_attn.num_heads, dim=0),
+        memory_key_padding_mask=~memory_mask.reshape(len(x), -1).bool(),
+    )
+
+
+@pytest.mark.parametrize(
+    "right, adapter",
+    [
+        (KerasLayer, None),
+        (ours(EncoderLayer), None),
+        (ours(Encoder, norm_first=True, attention_bias=True), None),
+        (of_torch(nn.TransformerEncoderLayer, False), torch_encoder),
+        (of_torch(nn.TransformerEncoderLayer, True), torch_encoder),
+    ],
+)
+def test_honest_encoder_layers_pass(right, adapter):
+    report = check(right, "encoder_layer", adapter=adapter)
+    assert report.passed, str(report)
+
+
+@pytest.mark.parametrize(
+    "right, adapter",
+    [
+        (ours(DecoderLayer, norm_first=True), None),
+        (ours(Decoder), None),
+        (of_torch(nn.TransformerDecoderLayer, False), torch_decoder),
+    ],
+)
+def test_honest_decoder_layers_pass(right, adapter):
+    report = check(right, "decoder_layer", adapter=adapter)
+    assert report.passed, str(report)
+
+
+def test_a_finished_layer_is_judged_with_the_weights_it_has():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+    report = check(layer, "encoder_layer", adapter=torch_encoder)
+    assert report.passed and "성질만" not in str(report)
+
+
+def test_heads_as_wide_as_the_model_are_named():
+    report = check(kind_of(KerasLayer, wide=True), "encoder_layer")
+    assert report.mistakes == (13,)
+    assert report.example.inputs == {"헤드의 수": 4, "헤드마다의 너비": 8}
+
+
+# ---------------------------------------------------------------- 가중치를 읽지 못할 때
+
+
+def hidden(block, change=lambda x, args: x):
+    """가중치를 함수 안에 감춘 층. 값을 읽을 수 없습니다."""
+
+    def make(d_model, num_heads, d_ff):
+        layer = block(d_model, num_heads, d_ff)
+
+        class Opaque:
+            __slots__ = ()
+
+            def __call__(self, *args):
+                return change(layer(*args), args)
+
+        return Opaque()
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "block, kind",
+    [(EncoderBlock, "encoder_layer"), (DecoderBlock, "decoder_layer")],
+)
+def test_what_cannot_be_read_is_judged_by_properties_and_says_so(block, kind):
+    report = check(hidden(block), kind)
+    assert report.passed and "성질만 보았고" in str(report)
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (lambda x, args: x + args[0].mean(1, keepdims=True), "패딩의 벡터"),
+        (lambda x, args: x + np.arange(x.shape[1])[:, None], "자리의 차례"),
+        (lambda x, args: args[0], "그대로입니다"),
+        (lambda x, args: x + x[:1].mean() * (len(x) > 1), "배치의 다른 문장"),
+        (lambda x, args: x[..., :-1], "모양은"),
+    ],
+)
+def test_broken_properties_of_an_encoder_layer_are_described(change, sentence):
+    report = check(hidden(EncoderBlock, change), "encoder_layer")
+    assert not report.passed and report.mistakes == ()
+    assert sentence in str(report)
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        (lambda x, args: x + args[0].mean(1, keepdims=True), "뒤의 토큰"),
+        (lambda x, args: x + args[1].mean(1, keepdims=True), "memory_mask"),
+        (lambda x, args: args[0], "그대로입니다"),
+    ],
+)
+def test_broken_properties_of_a_decoder_layer_are_described(change, sentence):
+    report = check(hidden(DecoderBlock, change), "decoder_layer")
+    assert not report.passed and report.mistakes == ()
+    assert sentence in str(report)
+
+
+def test_reports_are_equal_run_for_run():
+    mine = kind_of(EncoderBlock, wrong=(8, 23))
+    assert str(check(mine, "encoder_layer")) == str(check(mine, "encoder_layer"))

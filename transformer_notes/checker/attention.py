@@ -1,0 +1,298 @@
+"""스케일드 닷 프로덕트 어텐션을 봅니다. 멀티 헤드 어텐션도 이 기준을 씁니다."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from transformer_notes.checker.kinds import Case, Kind, in_shape, subsets, to_array
+from transformer_notes.checker.messages import Example
+from transformer_notes.checker.tensors import SINGLE, close, to_numpy
+
+LARGE = 1e9
+QUERY = ("query", "q", "queries", "xq", "x_q", "query_vectors")
+KEY = ("key", "k", "keys", "xk", "x_k", "key_vectors")
+VALUE = ("value", "v", "values", "xv", "x_v", "value_vectors")
+MASK = ("mask", "attention_mask", "attn_mask", "m", "visible", "msk")
+#: 가려진 점수를 다루는 정직한 방법. 볼 것이 하나도 없을 때에만 서로 다릅니다.
+FILLS = ("select", "add", "nan", "zero")
+#: (쿼리, 키, 값)의 자리에 온 인자의 번호.
+ROLES = tuple(
+    "11 " + "".join(order) for order in list(itertools.permutations("012"))[1:]
+)
+MASKING = ("2", "3 zero", "3 large", "3 product", "3 infinite", "3 nan", "4", "5")
+
+
+def attend(query, key, value, visible, switches, fill="select", scale=None):
+    """실수를 켤 수 있는 어텐션의 (출력, 가중치, 아무 값이나 되는 행)입니다."""
+    scores = query @ np.swapaxes(key, -1, -2)
+    if "8" not in switches:
+        scores = scores / np.sqrt(scale or query.shape[-1])
+    if "2" in switches:
+        visible = ~visible
+    if "5" in switches:
+        visible = np.swapaxes(visible, -1, -2)
+    visible = np.broadcast_to(visible, scores.shape)
+    axis = -2 if "9" in switches else -1
+    free = ~visible.any(-1) & (axis == -1)
+    if "3 zero" in switches:
+        scores = scores * visible
+    elif "3 large" in switches:
+        scores = np.where(visible, scores, scores * -LARGE)
+    elif "3 product" in switches:
+        scores = np.where(visible, 0, scores * -LARGE)
+    elif "3 infinite" in switches:
+        scores = np.where(visible, scores, scores * -np.inf)
+    elif {"3 nan", "4"} & switches:
+        scores = np.full(scores.shape, np.nan)
+    elif fill == "add":
+        scores = scores + np.where(visible, 0, -LARGE)
+    else:
+        hidden = -LARGE if fill == "select" else -np.inf
+        scores = np.where(visible, scores, hidden)
+    if any(switch.startswith(("3", "4")) for switch in switches):
+        free = np.zeros_like(free)
+    weights = np.exp(scores - scores.max(axis, keepdims=True))
+    weights = weights / weights.sum(axis, keepdims=True)
+    if fill == "zero":
+        weights = np.where(visible.any(axis, keepdims=True), weights, 0)
+    return weights @ value, weights, free
+
+
+def roles(values, switches):
+    """인자의 차례가 바뀐 실수를 켰으면 그 차례로 놓습니다."""
+    for switch in switches:
+        if switch.startswith("11 "):
+            return [values[int(place)] for place in switch[3:]]
+    return values
+
+
+def weights_of(raw, shape):
+    """함께 돌려준 가중치입니다. 없으면 None입니다."""
+    for part in raw[1:] if isinstance(raw, tuple | list) else ():
+        array = to_numpy(part)
+        if array is not None and array.dtype.kind == "f" and array.size:
+            if array.shape[-2:] == shape[-2:] and array.size == np.prod(shape):
+                return array.reshape(shape).astype(np.float64)
+    return None
+
+
+def dropped(weights, expected):
+    """기준의 가중치에서 몇을 지우고 나머지를 똑같이 키운 것인지 봅니다."""
+    kept = weights != 0
+    if (
+        close(weights.sum(-1), expected.sum(-1), 1e-3)
+        or not kept.any()
+        or not (expected > 1e-6)[kept].all()
+    ):
+        return False
+    ratio = weights[kept] / expected[kept]
+    return ratio.min() > 0.99 and np.ptp(ratio) < 1e-2 * ratio.max()
+
+
+def _with(case, **inputs):
+    return dataclasses.replace(case, inputs={**case.inputs, **inputs})
+
+
+def visible_at(rng, *shape):
+    """행마다 볼 것이 하나는 있는 무작위 마스크입니다."""
+    mask = rng.random(shape) < 0.5
+    mask[..., 0] |= ~mask.any(-1)
+    return mask
+
+
+class Masked(Kind):
+    """쿼리, 키, 값, 마스크를 받는 것들이 함께 쓰는 것."""
+
+    arguments = (QUERY, KEY, VALUE, MASK)
+    #: 후보가 반정밀도로 계산하는지.
+    half = False
+
+    def prepare(self, trial):
+        """모두 NaN이면, 마스크 없이 불러서 반정밀도로 계산하는지 봅니다."""
+        group = trial.groups[0]
+        self.half = any(outcome.tolerance > SINGLE for outcome in group.outcomes)
+        broken = [
+            outcome.value is not None and np.isnan(outcome.value).all()
+            for outcome in group.outcomes
+        ]
+        if self.half or not any(broken):
+            return
+        case = group.cases[-1]
+        outcome = trial.call(_with(case, mask=None))
+        if outcome.value is None:
+            return
+        plain = _with(case, mask=np.ones_like(case.inputs["mask"]))
+        expected = [
+            self.expected(plain, switches, reading)[0]
+            for switches in subsets([s for s in self.switches if s not in MASKING], 2)
+            if self.compatible(switches)
+            for reading in group.readings
+        ]
+        self.half = not any(close(outcome.value, e, 1e-5) for e in expected) and any(
+            close(outcome.value, e, 1e-2) for e in expected
+        )
+
+    def styles(self):
+        return [(rank, kind) for kind in ("bool", "float32") for rank in self.ranks]
+
+    def placed(self, mask, style):
+        """마스크를 그 꼴로, 후보의 뜻대로 바꿉니다."""
+        if mask is None:
+            return None
+        rank, dtype = style
+        mask = ~mask if self.mask_true == "hide" else mask
+        if rank == 4:
+            mask = mask[:, np.newaxis]
+        return (mask[0] if rank == 2 else mask).astype(dtype)
+
+    def reference(self, case, switches=frozenset(), reading=None):
+        return self.expected(case, switches, reading)[0]
+
+    def agrees(self, outcome, case, switches, reading):
+        try:
+            expected, weights, free = self.expected(case, switches, reading)
+        except (ValueError, IndexError):
+            return outcome.value is None
+        if outcome.value is None or ("4" in switches) > self.half:
+            return False
+        if "3 nan" in switches and self.half:
+            return False
+        given = np.where(free[..., np.newaxis], 0, outcome.value)
+        expected = np.where(free[..., np.newaxis], 0, expected)
+        if "14" not in switches:
+            return close(given, expected, outcome.tolerance)
+        shown = weights_of(outcome.raw, weights.shape)
+        return shown is not None and dropped(shown, weights)
+
+    def symptoms(self, trial):
+        """학습할 때의 가중치는 행의 합이 1이 아니면 지워진 것입니다."""
+        case = self.big_case(trial.groups[0].size)
+        still, moved = trial.call(case), trial.call(case, training=True)
+        if still.value is None or moved.value is None:
+            return
+        lengths = case.inputs["query"].shape[-2], case.inputs["key"].shape[-2]
+        for part in still.raw[1:] if isinstance(still.raw, tuple | list) else ():
+            array = to_numpy(part)
+            if array is None or array.shape[-2:] != lengths:
+                continue
+            train = weights_of(moved.raw, array.shape)
+            if train is None or not close(array.sum(-1), np.ones(array.shape[:-1])):
+                continue
+            if (train == 0).any() and dropped(train, array.astype(np.float64)):
+                sums = train.reshape(-1, lengths[1])[0]
+                inputs = {"training": True, "첫 행의 가중치": sums}
+                yield 14, Example(inputs, 1.0, float(sums.sum()))
+            return
+
+    def properties(self, trial):
+        case = trial.groups[0].cases[0]
+        start = trial.call(case)
+
+        def compared(sentence, other, expected):
+            outcome = trial.call(other)
+            if outcome.value is not None and not close(outcome.value, expected):
+                yield sentence, Example(other.inputs, expected, outcome.value)
+
+        if not np.isfinite(start.value).all():
+            yield (
+                "볼 것이 있는 행에 NaN이나 무한대가 있습니다.",
+                Example(case.inputs, given=start.value),
+            )
+        key, value, mask = (case.inputs[name] for name in ("key", "value", "mask"))
+        ones = np.ones_like(mask)
+        one = _with(case, value=np.ones_like(value), mask=ones)
+        if self.name == "attention":
+            yield from compared(
+                "값이 모두 1이면 출력도 1이어야 합니다. 가중치의 합이 1이 아닙니다.",
+                one,
+                np.ones_like(start.value),
+            )
+        hidden = ~np.zeros_like(mask)
+        hidden[..., -1] = False
+        shown = trial.call(_with(case, mask=hidden))
+        louder = np.array(value)
+        louder[..., -1, :] += 7
+        other = _with(case, value=louder, mask=hidden)
+        if shown.value is not None:
+            yield from compared("가린 키의 값이 출력을 바꿉니다.", other, shown.value)
+        turned = _with(
+            case,
+            key=key[..., ::-1, :].copy(),
+            value=value[..., ::-1, :].copy(),
+            mask=mask[..., ::-1].copy(),
+        )
+        yield from compared(
+            "키와 값의 차례를 함께 바꾸었는데 출력이 달라집니다.", turned, start.value
+        )
+
+
+class Attention(Masked):
+    """`attention(query, key, value, mask)`는 출력이나 (출력, 가중치)를 냅니다.
+
+    query (batch, length_q, d_k), key (batch, length_k, d_k), value (batch, length_k,
+    d_v), mask (batch, length_q, length_k)입니다. 헤드의 축이 하나 더 있는 4차원이나,
+    배치가 없는 2차원을 받는 것도 됩니다. 볼 것이 하나도 없는 행의 출력은 보지 않습니다.
+    """
+
+    name = "attention"
+    title = "스케일드 닷 프로덕트 어텐션"
+    switches = (*MASKING, "8", "9", *ROLES, "14")
+    ranks = (4, 3, 2)
+
+    def cases(self, rng, size):
+        def case(batch, length_q, length_k, d_k, d_v, mask):
+            lengths = {"query": (length_q, d_k), "key": (length_k, d_k)}
+            lengths["value"] = length_k, d_v
+            inputs = {
+                name: np.round(rng.normal(0, 1.5, (batch, *shape)), 2).astype("float32")
+                for name, shape in lengths.items()
+            }
+            mask = np.broadcast_to(mask, (batch, length_q, length_k))
+            return Case({**inputs, "mask": np.array(mask, bool)}, batch)
+
+        yield case(1, 2, 2, 2, 2, [[1, 0], [1, 1]])
+        yield case(1, 3, 3, 4, 4, [[1, 1, 0]])
+        yield case(1, 3, 3, 3, 3, [[0, 1, 1], [1, 0, 0], [1, 1, 0]])
+        yield case(1, 3, 3, 4, 4, 1)
+        yield case(1, 2, 4, 4, 3, visible_at(rng, 2, 4))
+        yield case(1, 3, 2, 2, 4, 1)
+        yield case(1, 3, 3, 4, 4, [[1, 1, 0], [0, 0, 0], [1, 0, 1]])
+        yield case(3, 4, 4, 8, 8, visible_at(rng, 3, 4, 4))
+
+    def takes(self, case, style):
+        return style[0] != 2 or case.batch == 1
+
+    def big_case(self, size):
+        rng = np.random.default_rng(1)
+        x = rng.normal(0, 0.3, (1, 12, 4)).astype("float32")
+        mask = np.ones((1, 12, 12), bool)
+        return Case({"query": x, "key": x, "value": x, "mask": mask}, 1)
+
+    def arrange(self, case, style, mask_true):
+        *values, mask = case.inputs.values()
+        rank = style[0]
+        if rank == 4:
+            values = [value[:, np.newaxis] for value in values]
+        elif rank == 2:
+            values = [value[0] for value in values]
+        return *values, self.placed(mask, style)
+
+    def read(self, raw, case):
+        part = raw[0] if isinstance(raw, tuple | list) and len(raw) else raw
+        array = to_array(part)
+        batch, length = case.inputs["query"].shape[:2]
+        shape = (batch, length, case.inputs["value"].shape[-1])
+        if array.ndim == 4 and array.shape[1] == 1:
+            array = array[:, 0]
+        elif array.ndim == 2 and batch == 1:
+            array = array[np.newaxis]
+        return in_shape(array, shape)
+
+    def readings(self, built, size):
+        return FILLS
+
+    def expected(self, case, switches, reading):
+        *values, mask = case.inputs.values()
+        values = [np.asarray(value, np.float64) for value in values]
+        return attend(*roles(values, switches), mask, switches, reading)

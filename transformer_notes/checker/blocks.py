@@ -1,0 +1,295 @@
+"""임베딩, 위치별 피드포워드 신경망, 잔차 연결과 층 정규화를 봅니다."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+
+from transformer_notes.checker import projections
+from transformer_notes.checker.heads import D_MODEL
+from transformer_notes.checker.kinds import Case, Kind, first, in_shape, to_array
+from transformer_notes.checker.messages import Example
+from transformer_notes.checker.tensors import SINGLE, close, like
+from transformer_notes.checker.weights import collect
+
+EPSILONS = (0.0, *(10.0**-k for k in range(2, 16)))
+X = ("x", "inputs", "input", "x_in", "residual", "h", "hidden", "inp", "tensor")
+
+
+class Embedding(Kind):
+    """`(vocab_size, d_model)`로 만들어 토큰 번호로 부르는 것.
+
+    토큰 번호 (batch, length)를 √d_model배 한 벡터 (batch, length, d_model)로 바꿉니다.
+    """
+
+    name = "embedding"
+    title = "토큰 임베딩"
+    arguments = (("token_ids", "ids", "tokens", "x", "inputs", "input_ids", "seq"),)
+    factory = (
+        ("vocab_size", "vocab", "n_vocab", "num_embeddings", "input_dim", "v"),
+        (*D_MODEL, "output_dim"),
+    )
+    sizes = ((3, 4), (7, 6))
+    switches = ("22 none", "22 divide")
+
+    def sizes_of(self, built):
+        shapes = {array.shape for _, array in collect(built) if array.ndim == 2}
+        return [*shapes, *(shape[::-1] for shape in shapes)] or [(2, None)]
+
+    def cases(self, rng, size):
+        for shape in ((1, 2), (1, 3), (3, 5)):
+            ids = rng.integers(0, size[0], shape)
+            yield Case({"token_ids": ids}, batch=shape[0])
+
+    def read(self, raw, case):
+        array, shape = to_array(first(raw)), case.inputs["token_ids"].shape
+        return in_shape(array, (*shape, array.shape[-1] if array.ndim else 1))
+
+    def readings(self, built, size):
+        tables = [array for _, array in collect(built) if array.ndim == 2]
+        tables += [table.T for table in tables]
+        shape = size if size[1] else None
+        return [t for t in tables if t.shape == shape or shape is None]
+
+    def reference(self, case, switches=frozenset(), reading=None):
+        vectors = reading[case.inputs["token_ids"]]
+        root = np.sqrt(reading.shape[1])
+        if "22 none" in switches:
+            return vectors
+        return vectors / root if "22 divide" in switches else vectors * root
+
+    def properties(self, trial):
+        case = Case({"token_ids": np.array([[1, 0], [0, 1]])}, 2)
+        value = trial.call(case).value
+        if value is not None and not close(value[0], value[1, ::-1]):
+            yield (
+                "같은 토큰이 자리마다 다른 벡터가 됩니다.",
+                Example(case.inputs, value[1, ::-1], value[0]),
+            )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _TwoMaps:
+    wide: projections.Linear
+    narrow: projections.Linear
+
+
+class FeedForward(Kind):
+    """`(d_model, d_ff)`로 만들어 (batch, length, d_model)로 부르는 것."""
+
+    name = "feed_forward"
+    title = "위치별 피드포워드 신경망"
+    arguments = (X,)
+    factory = (
+        D_MODEL,
+        ("d_ff", "dff", "ff_dim", "ffn_dim", "d_hidden", "inner", "inner_dim")
+        + ("hidden", "hidden_dim", "d_inner", "dim_feedforward", "intermediate_size"),
+    )
+    sizes = ((2, 3), (4, 7))
+    switches = ("23", "24")
+
+    def sizes_of(self, built):
+        return [(width, None) for width in projections.widths(built)]
+
+    def cases(self, rng, size):
+        for shape in ((1, 1), (1, 3), (1, 8), (3, 4)):
+            x = np.round(rng.normal(0, 1, (*shape, size[0])), 2).astype("float32")
+            yield Case({"x": x}, batch=shape[0])
+
+    def read(self, raw, case):
+        return in_shape(to_array(first(raw)), case.inputs["x"].shape)
+
+    def readings(self, built, size):
+        width = size[0]
+        found = []
+        for kernels, biases in projections.kernels_and_biases(built, width):
+            if len(kernels) != 2:
+                continue
+            for a, b in ((0, 1), (1, 0)):
+                ways = itertools.product(
+                    projections.inward(kernels[a], width),
+                    projections.outward(kernels[b], width),
+                )
+                for wide, narrow in ways:
+                    first = projections.linear(wide, biases[a])
+                    second = projections.linear(narrow, biases[b])
+                    fits = wide.shape[1] == narrow.shape[0]
+                    if fits and first is not None and second is not None:
+                        found.append(_TwoMaps(first, second))
+        return found
+
+    def reference(self, case, switches=frozenset(), reading=None):
+        hidden = reading.wide(np.asarray(case.inputs["x"], np.float64))
+        if "23" not in switches:
+            hidden = np.maximum(hidden, 0)
+        output = reading.narrow(hidden)
+        return np.maximum(output, 0) if "24" in switches else output
+
+    def properties(self, trial):
+        group = trial.groups[0]
+        case = group.cases[1]
+        value = trial.call(case).value
+        other = Case({"x": case.inputs["x"][:, ::-1].copy()}, 1)
+        turned = trial.call(other).value
+        if value is not None and turned is not None:
+            if not close(turned[:, ::-1], value):
+                yield (
+                    "자리의 차례를 바꾸면 다른 값이 나옵니다.",
+                    Example(other.inputs, value[:, ::-1], turned),
+                )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Norm:
+    gamma: np.ndarray
+    beta: np.ndarray
+    epsilon: float
+    #: 하위 층 앞에서 정규화하는지.
+    before: bool
+    #: 정규화를 한 번 더 할 때의 배율과 자리.
+    other: tuple
+
+
+class AddNorm(Kind):
+    """`(x, sublayer_output)`으로 불러 LayerNorm(x + sublayer_output)을 내는 것.
+
+    `(d_model)`이나 `()`로 만드는 것도 됩니다. 하위 층의 출력 대신 하위 층을 함수로
+    받아도 되고, 그때는 x + sublayer(LayerNorm(x))도 맞습니다.
+    """
+
+    name = "add_norm"
+    title = "잔차 연결과 층 정규화"
+    arguments = (
+        X,
+        (
+            "sublayer_output",
+            "sublayer",
+            "y",
+            "sub",
+            "output",
+            "fx",
+            "sublayer_out",
+            "out",
+        ),
+    )
+    factory = ((*D_MODEL, "size", "features", "normalized_shape", "n_features"),)
+    sizes = ((4,), (6,))
+    switches = (
+        "26 axes",
+        "26 batch",
+        "26 n-1",
+        "26 outside",
+        "28",
+        "28 inner",
+        "28 bare",
+    )
+    together = 3
+
+    def sizes_of(self, built):
+        flat = {a.size for _, a in collect(built) if a.ndim == 1}
+        return [(size,) for size in sorted(flat)] or [(4,), *projections.WIDTHS[1:]]
+
+    def styles(self):
+        return ("array", "callable")
+
+    def cases(self, rng, size):
+        for batch, length, scale in (
+            *((1, 2, 1.0), (1, 3, 1.0), (1, 3, 1e-2), (1, 2, 1e-4), (1, 2, 1e-6)),
+            *((3, 2, 1.0), (3, 4, 1e-4)),
+        ):
+            x = np.round(rng.normal(0, 1, (batch, length, size[0])), 2)
+            x = (x * scale).astype("float32")
+            inputs = {"x": x, "sublayer_output": x @ _sublayer(size[0])}
+            yield Case(inputs, batch)
+
+    def arrange(self, case, style, mask_true):
+        x, output = case.inputs.values()
+        if style == "array":
+            return x, output
+
+        def sublayer(z, *_, **__):
+            return z @ like(_sublayer(x.shape[-1]), z)
+
+        return x, sublayer
+
+    def read(self, raw, case):
+        return in_shape(to_array(first(raw)), case.inputs["x"].shape)
+
+    def readings(self, built, size):
+        scales = [a.ravel() for _, a in collect(built) if a.size == size[0]]
+        ones, zeros = np.ones(size[0]), np.zeros(size[0])
+        ways = [(scale, zeros, scale, zeros) for scale in scales]
+        ways.append((ones, zeros, ones, zeros))
+        if len(scales) < 4:
+            ways += [pair * 2 for pair in itertools.permutations(scales, 2)]
+        elif len(scales) == 4:  # 정규화하는 층이 둘입니다
+            ways += itertools.permutations(scales)
+        return [
+            _Norm(gamma, beta, epsilon, before, tuple(other))
+            for before in (False, True)
+            for gamma, beta, *other in ways
+            for epsilon in EPSILONS
+        ]
+
+    def plausible(self, group, switches):
+        """ε은 첫 사례를 거의 바꾸지 않으므로, 나머지로 먼저 걸러 냅니다."""
+        case, outcome = group.cases[0], group.outcomes[0]
+        loose = dataclasses.replace(outcome, tolerance=0.05)
+        step = len(EPSILONS)
+        for start in range(0, len(group.readings), step):
+            alike = group.readings[start : start + step]
+            if self.agrees(loose, case, switches, alike[-1]):
+                yield from alike
+
+    def compatible(self, switches):
+        axes = {"26 axes", "26 batch"} & switches
+        return len(axes) < 2 and sum(s.startswith("28") for s in switches) < 2
+
+    def reference(self, case, switches=frozenset(), reading=None):
+        x = np.asarray(case.inputs["x"], np.float64)
+        matrix = _sublayer(x.shape[-1]).astype(np.float64)
+
+        def norm(z, gamma=reading.gamma, beta=reading.beta):
+            axes = {"26 axes": (1, 2), "26 batch": (0, 1, 2)}
+            axis = next((axes[s] for s in axes if s in switches), (2,))
+            ddof = 1 if "26 n-1" in switches else 0
+            center = z - z.mean(axis, keepdims=True)
+            variance = z.var(axis, keepdims=True, ddof=ddof)
+            if "26 outside" in switches:
+                spread = np.sqrt(variance) + reading.epsilon
+            else:
+                spread = np.sqrt(variance + reading.epsilon)
+            return center / spread * gamma + beta
+
+        wrong = {"28", "28 inner", "28 bare"} & switches
+        inner = norm(x, *reading.other)
+        residual = inner if wrong else x
+        if reading.before:
+            return residual + inner @ matrix
+        total = residual + (inner if "28 inner" in switches else x) @ matrix
+        return total if "28 bare" in switches else norm(total)
+
+    def agrees(self, outcome, case, switches, reading):
+        tiny = np.abs(case.inputs["x"]).max() < 0.1
+        if tiny and outcome.value is not None and outcome.tolerance > SINGLE:
+            return True  # 반정밀도의 분산은 이렇게 작은 입력에서 0이 됩니다
+        return super().agrees(outcome, case, switches, reading)
+
+    def symptoms(self, trial):
+        rng, width = np.random.default_rng(1), trial.groups[0].size[0]
+        x = rng.normal(0, 1, (1, 16, width)).astype("float32")
+        case = Case({"x": x, "sublayer_output": x @ _sublayer(width)}, 1)
+        still, moved = trial.call(case).value, trial.call(case, training=True).value
+        if still is None or moved is None or not (moved == 0).any():
+            return
+        kept = moved != 0
+        ratio = moved[kept] / still[kept]
+        if kept.any() and np.ptp(ratio) < 1e-2 and 0.99 < ratio.min():
+            row = int(np.argmax((moved == 0).any(-1)[0]))
+            inputs = {"training": True, "x": x[0, row]}
+            yield 27, Example(inputs, still[0, row], moved[0, row])
+
+
+def _sublayer(width):
+    """하위 층으로 쓰는 행렬."""
+    return np.random.default_rng(width).normal(0, 0.5, (width, width)).astype("float32")

@@ -1,0 +1,302 @@
+"""읽는 이의 코드를 만들고 부릅니다. 예외는 잡아서 그 줄과 함께 돌려줍니다."""
+
+import dataclasses
+import inspect
+import random
+import re
+import traceback
+import types
+import warnings
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import numpy as np
+
+from transformer_notes.checker import weights
+from transformer_notes.checker.kinds import Misfit, Outcome
+from transformer_notes.checker.tensors import (
+    BACKENDS,
+    loaded,
+    to_backend,
+    tolerance_of,
+)
+
+HERE = str(Path(__file__).parent)
+#: 만들 때 드롭아웃의 비율로 보고 채우는 인자의 이름.
+DROPOUT = ("dropout", "dropout_rate", "rate", "drop", "p_drop", "drop_rate", "p")
+#: TensorFlow의 오류에 섞이는 색.
+_COLOURS = re.compile(r"\x1b\[\d*m")
+_ROOTS = {"torch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Failure:
+    """후보가 낸 예외."""
+
+    #: 예외의 이름과 글.
+    text: str
+    #: 후보의 코드에서 예외가 난 줄.
+    place: str
+    #: 그때 넣은 것의 모양.
+    shapes: str
+    inputs: dict
+
+
+class Candidate:
+    """검사할 함수나 층이나 모듈, 또는 그것을 만드는 것."""
+
+    def __init__(self, target, kind, mask_true="attend", adapter=None):
+        self.target, self.kind = target, kind
+        self.mask_true, self.adapter = mask_true, adapter
+
+    def backends(self):
+        """넣어 볼 텐서의 방식. 후보의 코드가 쓰는 것이 먼저입니다."""
+        named = _roots(self.target, depth=3) | _roots(self.adapter, depth=1)
+        guess = [name for name in ("torch", "tensorflow") if name in named]
+        if framework(self.target) or (inspect.isclass(self.target) and guess):
+            return guess[:1] or [framework(self.target)]
+        rest = [name for name in BACKENDS if name not in guess]
+        return guess + [name for name in rest if name == "numpy" or loaded(name)]
+
+    @property
+    def ready(self):
+        """만들지 않고 바로 부를 수 있는지."""
+        return not inspect.isclass(self.target) and not (
+            self.kind.factory and self._makes()
+        )
+
+    def _makes(self):
+        if framework(self.target) or not inspect.isroutine(self.target):
+            return False
+        names = [p.name for p in _parameters(self.target)]
+        if match(names, self.kind.arguments):
+            return False
+        try:
+            made = construct(self.target, self.kind.factory, self.kind.sizes[0])
+        except Exception:  # 만드는 함수가 아닙니다
+            return False
+        return callable(made)
+
+    def build(self, size):
+        """그 크기로 만듭니다. 만들어진 것이면 그대로 돌려줍니다."""
+        if self.ready:
+            return self.target
+        return construct(self.target, self.kind.factory, size)
+
+    def order(self):
+        """인자의 차례가 우리와 달라 이름대로 넣었으면 그 차례를 말합니다."""
+        names = [parameter.name for parameter in _parameters(self.target)]
+        if inspect.isclass(self.target):
+            method = getattr(self.target, "call", getattr(self.target, "forward", None))
+            names = [parameter.name for parameter in _parameters(method)]
+        matched = None if self.adapter else match(names, self.kind.arguments)
+        ordered = [name for name in names if matched and name in matched]
+        if not matched or ordered == matched:
+            return ()
+        return (f"인자를 이름대로 넣었습니다. 차례는 {', '.join(ordered)}입니다.",)
+
+    def call(self, built, arguments, backend, case, training=False):
+        """한 번 부릅니다. 결과는 `Outcome`이고 예외를 내지 않습니다."""
+        values = [to_backend(value, backend) for value in arguments]
+        names = [aliases[0] for aliases in self.kind.arguments]
+        given = dict(zip(names, arguments))
+        try:
+            with evaluating(built, training):
+                if self.adapter is not None:
+                    raw = self.adapter(built, *values)
+                else:
+                    keywords = self._keywords(built, case, training)
+                    raw = invoke(built, self.kind.arguments, values, keywords)
+        except Exception as error:
+            return Outcome(failure=failure_of(error, given))
+        return self.outcome(raw, case)
+
+    def _keywords(self, built, case, training):
+        parameters = _parameters(built)
+        names = [parameter.name for parameter in parameters]
+        needed = [p.name for p in parameters if p.default is p.empty]
+        known = self.kind.extras
+        return {
+            **({"training": training} if "training" in names else {}),
+            **{name: known[name] for name in needed if name in known},
+            **self.kind.options(names, case),
+        }
+
+    def outcome(self, raw, case):
+        """돌려준 것을 견줄 꼴로 읽습니다."""
+        part = raw[0] if isinstance(raw, tuple | list) and len(raw) else raw
+        try:
+            value = self.kind.read(raw, case)
+        except Misfit as misfit:
+            return Outcome(raw=raw, misfit=str(misfit))
+        return Outcome(value, raw, tolerance_of(part))
+
+
+def invoke(built, arguments, values, keywords):
+    """이름을 알아볼 수 있으면 이름으로, 아니면 순서대로 넣습니다."""
+    parameters = _parameters(built)
+    names = [parameter.name for parameter in parameters]
+    matched = match(names, arguments)
+    if matched and not any(p.kind is p.POSITIONAL_ONLY for p in parameters):
+        by_name = dict(zip(matched, values))
+        leading = []
+        while len(leading) < len(names) and names[len(leading)] in by_name:
+            leading.append(by_name.pop(names[len(leading)]))
+        return built(*leading, **by_name, **keywords)
+    takes = [
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    takes = [p for p in takes if p.name not in keywords]
+    if parameters and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        values = values[: len(takes)]
+    return built(*values, **keywords)
+
+
+def construct(target, factory, size):
+    """크기를 넣어 만듭니다. 이름을 모르면 순서대로, 남으면 뒤부터 뺍니다."""
+    parameters = _parameters(target)
+    names = [parameter.name for parameter in parameters]
+    drop = {
+        p.name: 0.0
+        for p in parameters
+        if p.name.lower() in DROPOUT and p.default is p.empty
+    }
+    matched = match(names, factory)
+    if matched:
+        return target(**dict(zip(matched, size)), **drop)
+    needed = [
+        p.name
+        for p in parameters
+        if p.default is p.empty
+        and p.name not in drop
+        and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    partly = [match(names, (aliases,)) for aliases in factory]
+    named = {name[0]: value for name, value in zip(partly, size) if name}
+    if set(needed) <= set(named):  # 크기의 일부만 받습니다
+        return target(**named, **drop)
+    return target(*size[: max(len(needed), 0)], **drop)
+
+
+def match(names, arguments):
+    """인자마다 그 이름을 찾습니다. 하나라도 없거나 겹치면 None입니다."""
+    found = []
+    for aliases in arguments:
+        one = [name for name in names if name.lower() in aliases]
+        if len(one) != 1:
+            return None
+        found += one
+    return found if len(set(found)) == len(found) else None
+
+
+def framework(target):
+    """Keras의 층이면 "tensorflow", PyTorch의 모듈이면 "torch", 아니면 None입니다."""
+    kind = target if inspect.isclass(target) else type(target)
+    roots = {base.__module__.partition(".")[0] for base in kind.__mro__}
+    for root, name in _ROOTS.items():
+        if root in roots:
+            return name
+    return None
+
+
+@contextmanager
+def evaluating(built, training):
+    """PyTorch의 모듈을 평가하는 상태로 두고, 끝나면 되돌립니다."""
+    torch = loaded("torch")
+    modules = weights.torch_modules(built) if torch else []
+    states = [(module, module.training) for module in modules]
+    for module, _ in states:
+        module.training = training
+    try:
+        with torch.no_grad() if torch else nullcontext():
+            yield
+    finally:
+        for module, state in states:
+            module.training = state
+
+
+@contextmanager
+def quiet():
+    """경고를 끄고, NumPy와 파이썬의 난수를 고정했다가 되돌립니다."""
+    python, arrays = random.getstate(), np.random.get_state()
+    torch = loaded("torch")
+    tensors = torch.get_rng_state() if torch else None
+    random.seed(0)
+    np.random.seed(0)
+    if torch:
+        torch.manual_seed(0)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(arrays)
+        if torch:
+            torch.set_rng_state(tensors)
+
+
+def failure_of(error, inputs):
+    """예외와, 후보의 코드에서 그것이 난 줄과, 넣은 것의 모양을 적습니다."""
+    place = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        ours = frame.filename.startswith(HERE)
+        if not ours and "-packages" not in frame.filename and frame.line:
+            place = f"{Path(frame.filename).name}의 {frame.lineno}번째 줄: {frame.line}"
+    shapes = ", ".join(
+        f"{name} {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"
+        for name, value in inputs.items()
+        if not callable(value)
+    )
+    said = _COLOURS.sub("", str(error)).partition("\nArguments received by")[0]
+    text = f"{type(error).__name__}: {said.strip()[:600]}"
+    return Failure(text, place, f"넣은 것: {shapes}" if shapes else "", inputs)
+
+
+def _parameters(target):
+    for name in ("call", "forward"):
+        if framework(target) and not inspect.isclass(target):
+            target = getattr(target, name, target)
+    try:
+        return list(inspect.signature(target).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def _roots(target, depth):
+    """코드가 쓰는 모듈의 이름 가운데 텐서의 방식을 알려 주는 것."""
+    if depth < 0 or target is None:
+        return set()
+    if inspect.ismodule(target):
+        return {_ROOTS.get(target.__name__.partition(".")[0])} - {None}
+    if found := framework(target):
+        return {found}
+    module = getattr(target, "__module__", None) or ""
+    if root := _ROOTS.get(module.partition(".")[0]):
+        return {root}
+    if inspect.isclass(target):
+        parts = [vars(target).get(name) for name in ("__init__", "__call__", "call")]
+        return set().union(*(_roots(part, depth) for part in parts))
+    function = inspect.unwrap(getattr(target, "python_function", target))
+    function = getattr(function, "__func__", function)
+    if not isinstance(function, types.FunctionType):
+        attributes = list(getattr(target, "__dict__", {}).values())
+        return set().union(
+            _roots(type(target), depth - 1),
+            *(_roots(part, depth - 1) for part in attributes),
+        )
+    used = {*_names(function.__code__)} & set(function.__globals__)
+    parts = [function.__globals__[name] for name in used]
+    for cell in function.__closure__ or ():
+        try:
+            parts.append(cell.cell_contents)
+        except ValueError:  # 아직 채워지지 않은 칸
+            continue
+    return set().union(*(_roots(part, depth - 1) for part in parts))
+
+
+def _names(code):
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)

@@ -1,0 +1,292 @@
+"""인코더와 디코더 층의 가중치를 모양과 차례로 읽습니다."""
+
+import dataclasses
+import itertools
+import re
+
+import numpy as np
+
+from transformer_notes.checker import weights
+from transformer_notes.checker.messages import Example
+
+_ROLES = (
+    ("q", r"(?:^|[._/])(?:w_?q|q|query|queries|to_q|q_?proj|q_?lin\w*|fc_?q|linear_q)"),
+    ("k", r"(?:^|[._/])(?:w_?k|k|key|keys|to_k|k_?proj|k_?lin\w*|fc_?k|linear_k)"),
+    ("v", r"(?:^|[._/])(?:w_?v|v|value|values|to_v|v_?proj|v_?lin\w*|fc_?v|linear_v)"),
+    (
+        "o",
+        r"(?:^|[._/])(?:w_?o|o|out\w*|attention_output|dense|to_out|fc_?o\w*|o_?proj"
+        r"|linear_o\w*|proj\w*)",
+    ),
+)
+_TAIL = r"(?:_?dense|_?layer|_?kernel|_?weights?|_?\d+)?(?:[._/](?:kernel|weight|w))?$"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Map:
+    """선형 변환 하나: x @ kernel + bias."""
+
+    kernel: np.ndarray
+    bias: np.ndarray | float = 0.0
+    name: str = ""
+
+    def __call__(self, x):
+        return x @ self.kernel + self.bias
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Layer:
+    """층 하나의 가중치."""
+
+    #: 어텐션마다 쿼리, 키, 값, 출력의 `Map`. 인코더는 하나, 디코더는 둘입니다.
+    attentions: list
+    #: 피드포워드의 두 `Map`.
+    feed_forward: tuple
+    #: 층 정규화마다 (감마, 베타).
+    norms: list
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reading:
+    """가중치를 읽은 한 가지 방법."""
+
+    layers: list
+    heads: int
+    norm_first: bool
+    activation: str = "relu"
+    #: 스택의 끝에 있는 층 정규화. 없으면 None입니다.
+    final: tuple | None = None
+    #: 읽는 방법에서 이미 드러난 실수.
+    mistakes: tuple = ()
+    #: 드문 방법. 실수를 켜지 않고만 견줍니다.
+    rare: bool = False
+
+    def evidence(self, number):
+        """가중치에서 드러난 실수의 예입니다."""
+        if number == 25:
+            return Example({"가중치를 가진 층": 1, "부른 횟수": len(self.layers)})
+        width = self.layers[0].attentions[0][0].kernel.shape[1]
+        wide = {"헤드의 수": self.heads, "헤드마다의 너비": width // self.heads}
+        return Example(wide, expected=f"너비 {width // self.heads**2}")
+
+
+def width_of(built):
+    """만들어진 층의 d_model을 가중치의 모양에서 짐작합니다. 모르면 None입니다."""
+    sizes = [n for _, array in weights.collect(built) for n in array.shape]
+    return max(set(sizes), key=sizes.count) if sizes else None
+
+
+def read_layers(built, d_model, heads, attentions):
+    """가중치를 층으로 나누어 읽습니다.
+
+    Args:
+        built: 후보.
+        d_model: 모델의 차원.
+        heads: 헤드의 수. 모르면 None이고, 3차원 커널에서 읽거나 여럿을 해 봅니다.
+        attentions: 층마다 어텐션의 수. 인코더는 1, 디코더는 2입니다.
+
+    Returns:
+        `Reading`의 목록. 읽지 못하면 비어 있습니다.
+    """
+    entries = weights.collect(built)
+    if not entries:
+        return []
+    found = []
+    torch = any(root in _roots(built) for root in ("torch",))
+    for transposed in (torch, not torch):
+        parts = _parts(entries, d_model, transposed)
+        if parts is None:
+            continue
+        projections, inner, norms, seen_heads, width = parts
+        shared = attentions == 2 and len(projections) == 2 * len(inner)
+        if shared:  # 어텐션 하나를 셀프와 크로스에 함께 씁니다
+            projections = [
+                projection
+                for start in range(0, len(projections), 4)
+                for projection in projections[start : start + 4] * 2
+            ]
+        layers, final = _layers(projections, inner, norms, attentions)
+        if not layers:
+            continue
+        known = seen_heads or heads
+        mistakes = (13,) if known and known > 1 and width == known * d_model else ()
+        mistakes += (25,) if shared else ()
+        if width != d_model and not mistakes:
+            continue
+        for count in [known] if known else _divisors(width):
+            found += _readings(layers, final, count, mistakes, attentions)
+    return sorted(found, key=lambda reading: reading.rare)
+
+
+def _readings(layers, final, heads, mistakes, attentions):
+    norm_orders = list(itertools.permutations(range(attentions + 1)))
+    orders = list(itertools.permutations(range(4)))
+    for repeat in (1, 2, 3, 4, 6) if len(layers) == 1 else (1,):
+        shared = tuple({*mistakes, 25}) if repeat > 1 else mistakes
+        for norm_first, activation in itertools.product(
+            (False, True), ("relu", "gelu")
+        ):
+            stack = layers * repeat
+            yield Reading(stack, heads, norm_first, activation, final, shared)
+    for order, norm_order in itertools.product(orders, norm_orders):
+        turned = [
+            Layer(
+                [[maps[i] for i in order] for maps in layer.attentions],
+                layer.feed_forward,
+                [layer.norms[i] for i in norm_order],
+            )
+            for layer in layers
+        ]
+        activations = ("relu", "gelu", "swish") if order == orders[0] else ("relu",)
+        for norm_first, kind in itertools.product((False, True), activations):
+            yield Reading(turned, heads, norm_first, kind, final, mistakes, rare=True)
+
+
+def _parts(entries, d, transposed):
+    """(투영들, 피드포워드의 변환들, 정규화들, 헤드의 수, 헤드를 이은 너비)."""
+    kernels, vectors, heads = [], [], None  # 커널과, 그 뒤에 오는 벡터들
+    before = []
+    width = _width(entries, d)
+    for name, array in _unstacked(entries, d, width):
+        shape = array.shape
+        if array.ndim == 3 and d in (shape[0], shape[-1]):
+            if shape[0] == d and array.size == d * width:
+                heads = shape[1]
+                kernels.append((name, array.reshape(d, -1)))
+            elif shape[-1] == d and array.size == d * width:
+                kernels.append((name, array.reshape(-1, d)))
+            else:
+                return None
+            vectors.append([])
+        elif array.ndim == 2 and d in shape and array.size > width:
+            kernels.append((name, array.T if transposed else array))
+            vectors.append([])
+        elif array.ndim <= 2:
+            (vectors[-1] if vectors else before).append((name, array.reshape(-1)))
+        else:
+            return None
+    projections, inner = [], []
+    # (d_ff, d)인 것은 피드포워드뿐입니다. d_ff가 2d여도 키와 값을 묶은 것과 구별합니다.
+    hidden = {k.shape[0] for _, k in kernels if k.shape[1] == d} - {d, width}
+    norms = [array for _, array in before]
+    for (name, kernel), run in zip(kernels, vectors):
+        bias, rest = _bias(name, kernel, run)
+        norms += [array for _, array in rest]
+        rows, columns = kernel.shape
+        fused = columns % width == 0 and rows == d and columns not in hidden
+        pieces = columns // width if fused else 0
+        if (rows, columns) == (width, d) or pieces in (1, 2, 3):
+            count = max(pieces, 1)
+            biases = np.split(bias, count) if np.ndim(bias) else [bias] * count
+            for part, shift in zip(np.split(kernel, count, axis=1), biases):
+                projections.append(Map(part, shift, name))
+        elif d in (rows, columns):
+            inner.append(Map(kernel, bias, name))
+        else:
+            return None
+    if any(array.size != d for array in norms):
+        return None
+    return projections, inner, norms, heads, width
+
+
+def _unstacked(entries, d, width):
+    """한 배열에 쌓은 커널 (3, d, d)를 하나씩 냅니다."""
+    for name, array in entries:
+        if array.ndim == 3 and array.shape[1:] == (d, d) and width == d:
+            yield from ((name, kernel) for kernel in array)
+        else:
+            yield name, array
+
+
+def _width(entries, d):
+    """헤드를 이은 너비. 3차원 커널이 있으면 거기서 읽습니다."""
+    for _, array in entries:
+        if array.ndim == 3 and array.shape[0] == d != array.shape[1]:
+            return array.shape[1] * array.shape[2]
+    return d
+
+
+def _bias(name, kernel, run):
+    """커널의 편향과 나머지 벡터들입니다."""
+    if not run or run[0][1].size != kernel.shape[1]:
+        return 0.0, run
+    first, size = run[0], run[0][1].size
+    stem, own = _stem(name), _stem(first[0])
+    same = [vector for vector in run if vector[1].size == size]
+    named = first[0].rpartition("/")[2].rpartition(".")[2]
+    if named in ("gamma", "scale") or (own != stem and named == "weight"):
+        return 0.0, run
+    if "bias" in named or len(same) % 2:
+        return first[1], run[1:]
+    return 0.0, run
+
+
+def _stem(name):
+    """이름에서 마지막 마디와, PyTorch의 in_proj_weight 같은 꼬리를 뗍니다."""
+    head, _, last = name.replace("/", ".").rpartition(".")
+    return head + last.removesuffix("weight").removesuffix("bias").removesuffix(
+        "kernel"
+    )
+
+
+def _norms(vectors, count):
+    """정규화의 벡터들을 (감마, 베타)로 묶습니다. 감마뿐이거나 없어도 됩니다.
+
+    정규화는 count개이고, 스택의 끝에 하나 더 있을 수 있습니다. 맞지 않으면 None입니다.
+    """
+    if not vectors:
+        return [(1.0, 0.0)] * count
+    if len(vectors) in (count, count + 1):
+        return [(gamma, 0.0) for gamma in vectors]
+    if len(vectors) in (2 * count, 2 * count + 2):
+        return list(zip(vectors[::2], vectors[1::2]))
+    return None
+
+
+def _layers(projections, inner, norms, attentions):
+    """차례대로 층에 나누어 담습니다. `(층들, 끝의 정규화)`."""
+    count = len(inner) // 2
+    norms = _norms(norms, count * (attentions + 1))
+    if not count or len(inner) % 2 or norms is None:
+        return [], None
+    extra = len(norms) > count * (attentions + 1)
+    if len(projections) != 4 * attentions * count:
+        return [], None
+    groups = [_in_order(projections[i : i + 4]) for i in range(0, len(projections), 4)]
+    layers = []
+    for index in range(count):
+        first, second = inner[2 * index : 2 * index + 2]
+        if first.kernel.shape[0] != projections[0].kernel.shape[0]:
+            first, second = second, first
+        layers.append(
+            Layer(
+                groups[index * attentions : (index + 1) * attentions],
+                (first, second),
+                norms[index * (attentions + 1) : (index + 1) * (attentions + 1)],
+            )
+        )
+    return layers, norms[-1] if extra else None
+
+
+def _in_order(maps):
+    """이름에서 알 수 있으면 쿼리, 키, 값, 출력의 차례로 놓습니다."""
+    found = {}
+    for projection in maps:
+        name = projection.name.lower()
+        roles = [role for role, form in _ROLES if re.search(form + _TAIL, name)]
+        if len(roles) == 1:
+            found.setdefault(roles[0], projection)
+    named = [found.get(role) for role in "qkvo"]
+    return named if None not in named and len(set(map(id, named))) == 4 else maps
+
+
+def _divisors(number):
+    return [n for n in range(1, number + 1) if number % n == 0]
+
+
+def _roots(built):
+    kinds = {base.__module__.partition(".")[0] for base in type(built).__mro__}
+    parts = vars(built).values() if hasattr(built, "__dict__") else ()
+    for part in parts:
+        kinds |= {base.__module__.partition(".")[0] for base in type(part).__mro__}
+    return kinds

@@ -1,0 +1,159 @@
+"""검사기가 하는 말: 실수의 제목, 예, 보고서."""
+
+import dataclasses
+
+import numpy as np
+
+#: 실수의 번호와 제목. 실수의 목록과 같은지 시험합니다.
+TITLES = {
+    1: "대각선까지 가린다",
+    2: "참과 거짓이 뒤집혔다",
+    3: "더하지 않고 곱한다",
+    4: "float16에서 mask * -1e9을 더한다",
+    5: "열이 아니라 행을 가린다",
+    6: "Keras가 마스크를 조용히 버린다",
+    7: "크로스 어텐션을 답의 패딩으로 가린다",
+    8: "√d_k로 나누지 않는다",
+    9: "소프트맥스를 다른 축으로 씌운다",
+    10: "축을 바꾸지 않고 reshape로 헤드를 나눈다",
+    11: "크로스 어텐션의 인자가 뒤바뀐다",
+    12: "W^O에 활성 함수를 씌운다",
+    13: "헤드마다 모델만큼 넓다",
+    14: "드롭아웃한 가중치를 그린다",
+    15: "사인이 된 값에 코사인을 씌운다",
+    16: "i를 쌍이 아니라 열의 번호로 읽는다",
+    17: "위치 0의 행을 0으로 둔다",
+    18: "위치의 표를 어휘 집합의 크기로 만든다",
+    19: "한 토큰씩 만들면서 위치를 넘기지 않는다",
+    20: "위치의 표를 반정밀도로 만든다",
+    21: "초기화의 이름으로 위치 방식을 부른다",
+    22: "임베딩을 나누거나, 곱하지 않는다",
+    23: "피드포워드에 ReLU가 없다",
+    24: "두 번째 변환 뒤에도 ReLU를 둔다",
+    25: "층 하나를 여러 번 부른다",
+    26: "층 정규화의 축, 분산, ε이 다르다",
+    27: "드롭아웃이 엉뚱한 곳에 있다",
+    28: "잔차를 정규화한 입력에서 가져온다",
+    29: "소프트맥스를 두 번 씌운다",
+    30: "패딩까지 평균한다",
+    31: "디코더의 입력과 정답을 밀지 않는다",
+    32: "답을 만들 때 임베딩의 배율을 잊는다",
+    33: "레이블 스무딩이 패딩에도 몫을 준다",
+    34: "웜업 스케줄의 0번째 스텝",
+    35: "길이가 다른 합을 견주고, 끝난 답이 자란다",
+    36: "캐시를 썼더니 출력이 다르다",
+    37: "한 스텝의 상태를 문장으로 쓴다",
+    38: "get_config가 없거나 모자라다",
+    39: "시험 문장까지 넣어 어휘 집합을 만든다",
+    40: "조합형 한글을 다른 글로 본다",
+    41: "batch_size = q.shape[0]",
+    42: "앞 스텝의 상태를 넘기지 않는다",
+    43: "시점마다 인코더와 디코더가 따로 있다고 읽는다",
+    44: "어휘 집합은 둘인데 임베딩은 하나다",
+}
+#: 실수의 목록이 있는 쪽. 지은 사이트 안의 주소입니다.
+PAGE = "paper/mistakes.html"
+#: 예에서 이보다 큰 배열은 앞부분만 보입니다.
+LARGEST = 64
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Example:
+    """넣은 것과, 나와야 할 것과, 나온 것."""
+
+    #: 인자의 이름과 값.
+    inputs: dict
+    #: 나와야 할 값. 없으면 None입니다.
+    expected: object = None
+    #: 후보가 낸 값. 예외를 냈으면 그 글입니다.
+    given: object = None
+
+    def __str__(self):
+        lines = [_line(f"넣은 {name}", value) for name, value in self.inputs.items()]
+        if self.expected is not None:
+            lines.append(_line("나와야 할 값", self.expected))
+        if self.given is not None:
+            lines.append(_line("나온 값", self.given))
+        return "\n".join(lines)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Report:
+    """검사의 결과. `str`로 바꾸면 읽을 글이 됩니다."""
+
+    #: 맞았는지.
+    passed: bool
+    #: 알아본 실수의 번호. 작은 것부터 적습니다.
+    mistakes: tuple = ()
+    #: 어긋난 것을 보이는 가장 작은 `Example`. 맞았으면 None입니다.
+    example: Example | None = None
+    #: 사람이 읽을 글.
+    message: str = ""
+
+    def __str__(self):
+        return self.message
+
+
+def link(number):
+    """실수를 설명하는 자리의 주소입니다."""
+    return f"{PAGE}#mistake-{number}"
+
+
+def right(kind, notes):
+    return Report(True, message="\n".join([f"맞습니다: {kind.title}", *notes]))
+
+
+def known(kind, examples, notes):
+    """알아본 실수들의 보고서입니다. `examples`는 번호와 예의 사전입니다."""
+    numbers = tuple(sorted(examples))
+    count = (
+        f"아는 실수 {len(numbers)}가지가 있습니다" if numbers[1:] else "아는 실수입니다"
+    )
+    parts = [f"틀렸습니다: {kind.title}. {count}."]
+    for number in numbers:
+        parts.append(
+            f"실수 {number}: {TITLES[number]}\n{_indent(examples[number])}\n"
+            f"  읽을 곳: {link(number)}"
+        )
+    return Report(False, numbers, examples[numbers[0]], "\n\n".join([*parts, *notes]))
+
+
+def unknown(kind, sentence, example, notes=()):
+    """아는 실수가 아닐 때, 처음 어긋난 성질의 보고서입니다."""
+    parts = [
+        f"틀렸습니다: {kind.title}. 아는 실수 가운데 하나는 아닙니다.",
+        f"어긋난 것: {sentence}\n{_indent(example)}",
+    ]
+    return Report(False, (), example, "\n\n".join([*parts, *notes]))
+
+
+def raised(kind, failure):
+    """후보가 낸 예외의 보고서입니다."""
+    example = Example(failure.inputs, given=failure.text)
+    return Report(
+        False,
+        (),
+        example,
+        f"실행하지 못했습니다: {kind.title}.\n\n{failure.text}\n{failure.place}\n"
+        f"{failure.shapes}".rstrip(),
+    )
+
+
+def _indent(text):
+    return "\n".join(f"  {line}" for line in str(text).split("\n"))
+
+
+def _line(name, value):
+    if isinstance(value, np.ndarray) and value.ndim:
+        whole = value.size <= LARGEST
+        text = f"모양 {value.shape}"
+        shown = value if whole else value.reshape(-1)[: LARGEST // 4]
+        if shown.dtype.kind == "f":  # 반올림해서 0이 된 음수를 -0으로 적지 않습니다
+            shown = np.round(shown.astype(np.float64), 4) + 0.0
+        body = np.array2string(shown, precision=4, suppress_small=True, threshold=1000)
+        if not whole:
+            body += " …"
+        return f"{name} ({text}):\n{_indent(body)}"
+    if isinstance(value, float | np.floating | np.ndarray):
+        value = f"{float(value):.6g}"
+    return f"{name}: {value}"

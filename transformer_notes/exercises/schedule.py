@@ -1,0 +1,20 @@
+"""웜업 학습률 스케줄 (논문 5.3절)."""
+
+import keras
+import tensorflow as tf
+
+
+class Schedule(keras.optimizers.schedules.LearningRateSchedule):
+    """warmup_steps까지 곧게 올리고, 그 뒤로는 스텝의 제곱근에 반비례해 내리세요."""
+
+    def __init__(self, d_model, warmup_steps=4000):
+        raise NotImplementedError
+
+    def __call__(self, step):
+        # step: 정수나 실수의 스텝. 0부터 셉니다.
+        # 돌려줄 것: 학습률 하나. 0번째 스텝에서도 유한해야 합니다.
+        raise NotImplementedError
+
+    def get_config(self):
+        # 저장할 수 있게, 텐서가 아닌 파이썬의 수를 담은 사전을 돌려주세요.
+        raise NotImplementedError
