@@ -277,18 +277,10 @@ def _roots(target, depth):
             _roots(type(target), depth - 1),
             *(_roots(part, depth - 1) for part in attributes),
         )
-    used = {*_names(function.__code__)} & set(function.__globals__)
-    parts = [function.__globals__[name] for name in used]
+    parts = [value for _, value in weights.used_globals(function)]
     for cell in function.__closure__ or ():
         try:
             parts.append(cell.cell_contents)
         except ValueError:  # 아직 채워지지 않은 칸
             continue
     return set().union(*(_roots(part, depth - 1) for part in parts))
-
-
-def _names(code):
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
