@@ -110,9 +110,11 @@ class FeedForward(Kind):
                     projections.inward(kernels[a], width),
                     projections.outward(kernels[b], width),
                 )
-                for wide, narrow in ways:
-                    first = projections.linear(wide, biases[a])
-                    second = projections.linear(narrow, biases[b])
+                for (wide, narrow), (one, two) in itertools.product(
+                    ways, {(a, b), (b, a)}
+                ):
+                    first = projections.linear(wide, biases[one])
+                    second = projections.linear(narrow, biases[two])
                     fits = wide.shape[1] == narrow.shape[0]
                     if fits and first is not None and second is not None:
                         found.append(_TwoMaps(first, second))
@@ -187,7 +189,7 @@ class AddNorm(Kind):
 
     def sizes_of(self, built):
         flat = {a.size for _, a in collect(built) if a.ndim == 1}
-        return [(size,) for size in sorted(flat)] or [(4,), *projections.WIDTHS[1:]]
+        return [(size,) for size in sorted(flat)] or [(w,) for w in projections.WIDTHS]
 
     def styles(self):
         return ("array", "callable")
