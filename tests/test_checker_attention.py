@@ -170,7 +170,6 @@ def test_a_mask_that_hides_where_true_is_told_by_mask_true(dtype):
         (lambda f: lambda q, k, v: f(q, k, v, np.ones(1)), "가린 키의 값"),
         (lambda f: lambda q, k, v, m: 2 * f(q, k, v, m)[0], "가중치의 합"),
         (lambda f: lambda q, k, v, m: f(q, k, v, m)[0] / 0, "NaN"),
-        (lambda f: lambda q, k, v, m: f(q + np.arange(len(q)), k, v, m)[0] ** 1, ""),
         (lambda f: lambda q, k, v, m: f(q / q.shape[-1], k, v, m), "식으로 계산한"),
         (
             lambda f: (
@@ -182,9 +181,7 @@ def test_a_mask_that_hides_where_true_is_told_by_mask_true(dtype):
 )
 def test_the_first_property_that_fails_is_told_without_a_number(change, said):
     report = check(change(with_mistakes(())), "attention")
-    if report.passed:  # 첫 문장만 있는 배치에서는 바뀐 것이 없습니다
-        pytest.fail(str(report))
-    assert report.mistakes == () and said in str(report)
+    assert (report.passed, report.mistakes) == (False, ()) and said in str(report)
 
 
 # ---------------------------------------------------------------- 멀티 헤드
@@ -313,7 +310,7 @@ def test_a_ready_module_keeps_its_weights_and_its_mode():
 
 
 def test_a_batch_size_that_a_graph_does_not_know_is_mistake_41():
-    report = check(lambda q, k, v, mask: graph(q, k, v, mask), "attention")
+    report = check(graph, "attention")
     assert report.mistakes == (41,), str(report)
 
 

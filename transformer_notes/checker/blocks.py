@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 
 from transformer_notes.checker import projections
-from transformer_notes.checker.heads import D_MODEL
 from transformer_notes.checker.kinds import Case, Kind, first, in_shape, to_array
 from transformer_notes.checker.messages import Example
+from transformer_notes.checker.projections import D_MODEL
 from transformer_notes.checker.tensors import SINGLE, close, like
 from transformer_notes.checker.weights import collect
 
@@ -37,7 +37,7 @@ class Embedding(Kind):
         return [*shapes, *(shape[::-1] for shape in shapes)] or [(2, None)]
 
     def cases(self, rng, size):
-        for shape in ((1, 2), (1, 3), (3, 5)):
+        for shape in ((1, 2), (1, 3), (3, 3)):
             ids = rng.integers(0, size[0], shape)
             yield Case({"token_ids": ids}, batch=shape[0])
 
@@ -92,7 +92,7 @@ class FeedForward(Kind):
         return [(width, None) for width in projections.widths(built)]
 
     def cases(self, rng, size):
-        for shape in ((1, 1), (1, 3), (1, 8), (3, 4)):
+        for shape in ((1, 1), (1, 3), (1, 8), (3, 3)):
             x = np.round(rng.normal(0, 1, (*shape, size[0])), 2).astype("float32")
             yield Case({"x": x}, batch=shape[0])
 
@@ -110,9 +110,11 @@ class FeedForward(Kind):
                     projections.inward(kernels[a], width),
                     projections.outward(kernels[b], width),
                 )
-                for wide, narrow in ways:
-                    first = projections.linear(wide, biases[a])
-                    second = projections.linear(narrow, biases[b])
+                for (wide, narrow), (one, two) in itertools.product(
+                    ways, {(a, b), (b, a)}
+                ):
+                    first = projections.linear(wide, biases[one])
+                    second = projections.linear(narrow, biases[two])
                     fits = wide.shape[1] == narrow.shape[0]
                     if fits and first is not None and second is not None:
                         found.append(_TwoMaps(first, second))
@@ -187,7 +189,7 @@ class AddNorm(Kind):
 
     def sizes_of(self, built):
         flat = {a.size for _, a in collect(built) if a.ndim == 1}
-        return [(size,) for size in sorted(flat)] or [(4,), *projections.WIDTHS[1:]]
+        return [(size,) for size in sorted(flat)] or [(w,) for w in projections.WIDTHS]
 
     def styles(self):
         return ("array", "callable")
@@ -195,7 +197,7 @@ class AddNorm(Kind):
     def cases(self, rng, size):
         for batch, length, scale in (
             *((1, 2, 1.0), (1, 3, 1.0), (1, 3, 1e-2), (1, 2, 1e-4), (1, 2, 1e-6)),
-            *((3, 2, 1.0), (3, 4, 1e-4)),
+            *((3, 2, 1.0), (3, 3, 1e-4)),
         ):
             x = np.round(rng.normal(0, 1, (batch, length, size[0])), 2)
             x = (x * scale).astype("float32")

@@ -16,10 +16,7 @@ from transformer_notes.checker.attention import (
 )
 from transformer_notes.checker.kinds import Case, first, in_shape, to_array
 from transformer_notes.checker.messages import Example
-from transformer_notes.checker.weights import collect
 
-D_MODEL = ("d_model", "embed_dim", "dim", "hidden_size", "n_embd", "model_dim")
-D_MODEL += ("emb_dim", "embed_size", "hidden_dim", "d", "units", "embedding_dim")
 NUM_HEADS = (*projections.HEADS, "head", "num_head")
 
 
@@ -61,7 +58,7 @@ class MultiHeadAttention(Masked):
 
     name = "multi_head_attention"
     title = "멀티 헤드 어텐션"
-    factory = (D_MODEL, NUM_HEADS)
+    factory = (projections.D_MODEL, NUM_HEADS)
     sizes = ((4, 2), (12, 3))
     switches = (
         *MASKING,
@@ -76,7 +73,7 @@ class MultiHeadAttention(Masked):
     def sizes_of(self, built):
         # 가중치가 없던 층의 d_model은 우리가 고른 것이므로 그것으로 나무라지 않습니다
         if self.ours is None:
-            self.ours = not collect(built)
+            self.ours = not projections.kernel_sizes(built)
         return [(width, None) for width in projections.widths(built)]
 
     def cases(self, rng, size):

@@ -13,6 +13,8 @@ from transformer_notes.checker.weights import collect
 
 #: 배열에서 읽을 수 없을 때 넣어 볼 d_model.
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
+D_MODEL = ("d_model", "embed_dim", "dim", "hidden_size", "n_embd", "model_dim")
+D_MODEL += ("emb_dim", "embed_size", "hidden_dim", "d", "units", "embedding_dim")
 HEADS = ("num_heads", "n_heads", "n_head", "nhead", "heads", "h", "num_attention_heads")
 
 
@@ -84,18 +86,30 @@ def linear(kernel, bias):
     return Linear(kernel, bias) if bias.size == kernel.shape[1] else None
 
 
+def kernel_sizes(target):
+    """커널의 축의 크기를 모두 모읍니다."""
+    return [n for _, a in collect(target) if a.ndim > 1 for n in a.shape if n > 1]
+
+
 def widths(target):
     """만들어진 것이 받을 만한 d_model. 커널의 축에 자주 나오는 것이 먼저입니다."""
-    sizes = [n for _, a in collect(target) if a.ndim > 1 for n in a.shape if n > 1]
-    return tuple(sorted(set(sizes), key=sizes.count, reverse=True)) or WIDTHS
+    sizes = kernel_sizes(target)
+    common = tuple(sorted(set(sizes), key=sizes.count, reverse=True)) or WIDTHS
+    told = _attribute(target, D_MODEL)
+    return (told, *common) if told else common
 
 
 def head_count(target):
     """만들어진 것이 적어 둔 헤드의 수. 없으면 None입니다."""
+    return _attribute(target, HEADS)
+
+
+def _attribute(target, names):
+    """이름 가운데 하나로 적어 둔 양의 정수. 없으면 None입니다."""
     places = [target, *vars(target).values()] if hasattr(target, "__dict__") else []
-    for place, name in itertools.product(places, HEADS):
+    for place, name in itertools.product(places, names):
         value = getattr(place, name, None)
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
     return None
 
