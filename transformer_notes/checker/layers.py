@@ -148,6 +148,7 @@ class _Block(Kind):
     factory = (D_MODEL, HEADS, D_FF)
     sizes = ((8, 4, 12),)
     strict = False
+    together = 2
     #: 마스크의 꼴이 틀리면 실행되지 않습니다. 처음 설명되는 꼴이 맞습니다.
     first_style = True
     unread = (
@@ -185,7 +186,7 @@ class _Block(Kind):
         return None if reading is None else self.result(case, switches, reading)[0]
 
     def agrees(self, outcome, case, switches, reading):
-        if switches and reading.rare:
+        if len(switches) > reading.most:
             return False
         try:
             with np.errstate(all="ignore"):
