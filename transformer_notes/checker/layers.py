@@ -196,6 +196,8 @@ class _Block(Kind):
         if outcome.value is None:
             return False
         kept = ~free[..., np.newaxis]
+        if not kept.any():
+            return False  # 아무것도 견주지 못하면 설명이 아닙니다
         tolerance = max(outcome.tolerance, LOOSE)
         return close(outcome.value * kept, expected * kept, tolerance)
 
@@ -309,7 +311,7 @@ class DecoderLayer(_Block):
     title = "디코더 층"
     arguments = (X, MEMORY, MASK, MEMORY_MASK)
     switches = (
-        *("2", "2 memory", "3 large", "5", "7 self", "7 padding", "8", "9"),
+        *("2", "2 memory", "3 zero", "3 large", "7 self", "7 padding", "8", "9"),
         *("11 110", "11 101", "11 100", *_BLOCK),
     )
     attentions = 2
