@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 
 from transformer_notes.checker import projections
-from transformer_notes.checker.heads import D_MODEL
 from transformer_notes.checker.kinds import Case, Kind, first, in_shape, to_array
 from transformer_notes.checker.messages import Example
+from transformer_notes.checker.projections import D_MODEL
 from transformer_notes.checker.tensors import SINGLE, close, like
 from transformer_notes.checker.weights import collect
 
@@ -37,7 +37,7 @@ class Embedding(Kind):
         return [*shapes, *(shape[::-1] for shape in shapes)] or [(2, None)]
 
     def cases(self, rng, size):
-        for shape in ((1, 2), (1, 3), (3, 5)):
+        for shape in ((1, 2), (1, 3), (3, 3)):
             ids = rng.integers(0, size[0], shape)
             yield Case({"token_ids": ids}, batch=shape[0])
 
@@ -92,7 +92,7 @@ class FeedForward(Kind):
         return [(width, None) for width in projections.widths(built)]
 
     def cases(self, rng, size):
-        for shape in ((1, 1), (1, 3), (1, 8), (3, 4)):
+        for shape in ((1, 1), (1, 3), (1, 8), (3, 3)):
             x = np.round(rng.normal(0, 1, (*shape, size[0])), 2).astype("float32")
             yield Case({"x": x}, batch=shape[0])
 
@@ -101,22 +101,23 @@ class FeedForward(Kind):
 
     def readings(self, built, size):
         width = size[0]
-        kernels, biases = projections.kernels_and_biases(built, width)
-        if len(kernels) != 2:
-            return []
         found = []
-        for a, b in ((0, 1), (1, 0)):
-            ways = itertools.product(
-                projections.inward(kernels[a], width),
-                projections.outward(kernels[b], width),
-            )
-            for wide, narrow in ways:
-                maps = (
-                    projections.linear(wide, biases[a]),
-                    projections.linear(narrow, biases[b]),
+        for kernels, biases in projections.kernels_and_biases(built, width):
+            if len(kernels) != 2:
+                continue
+            for a, b in ((0, 1), (1, 0)):
+                ways = itertools.product(
+                    projections.inward(kernels[a], width),
+                    projections.outward(kernels[b], width),
                 )
-                if None not in maps and wide.shape[1] == narrow.shape[0]:
-                    found.append(_TwoMaps(*maps))
+                for (wide, narrow), (one, two) in itertools.product(
+                    ways, {(a, b), (b, a)}
+                ):
+                    first = projections.linear(wide, biases[one])
+                    second = projections.linear(narrow, biases[two])
+                    fits = wide.shape[1] == narrow.shape[0]
+                    if fits and first is not None and second is not None:
+                        found.append(_TwoMaps(first, second))
         return found
 
     def reference(self, case, switches=frozenset(), reading=None):
@@ -147,6 +148,8 @@ class _Norm:
     epsilon: float
     #: 하위 층 앞에서 정규화하는지.
     before: bool
+    #: 정규화를 한 번 더 할 때의 배율과 자리.
+    other: tuple
 
 
 class AddNorm(Kind):
@@ -186,7 +189,7 @@ class AddNorm(Kind):
 
     def sizes_of(self, built):
         flat = {a.size for _, a in collect(built) if a.ndim == 1}
-        return [(size,) for size in sorted(flat)] or [(4,), *projections.WIDTHS[1:]]
+        return [(size,) for size in sorted(flat)] or [(w,) for w in projections.WIDTHS]
 
     def styles(self):
         return ("array", "callable")
@@ -194,7 +197,7 @@ class AddNorm(Kind):
     def cases(self, rng, size):
         for batch, length, scale in (
             *((1, 2, 1.0), (1, 3, 1.0), (1, 3, 1e-2), (1, 2, 1e-4), (1, 2, 1e-6)),
-            *((3, 2, 1.0), (3, 4, 1e-4)),
+            *((3, 2, 1.0), (3, 3, 1e-4)),
         ):
             x = np.round(rng.normal(0, 1, (batch, length, size[0])), 2)
             x = (x * scale).astype("float32")
@@ -217,14 +220,28 @@ class AddNorm(Kind):
     def readings(self, built, size):
         scales = [a.ravel() for _, a in collect(built) if a.size == size[0]]
         ones, zeros = np.ones(size[0]), np.zeros(size[0])
-        pairs = [*itertools.permutations(scales, 2)] if len(scales) < 5 else []
-        pairs += [(scale, zeros) for scale in scales] + [(ones, zeros)]
+        ways = [(scale, zeros, scale, zeros) for scale in scales]
+        ways.append((ones, zeros, ones, zeros))
+        if len(scales) < 4:
+            ways += [pair * 2 for pair in itertools.permutations(scales, 2)]
+        elif len(scales) == 4:  # 정규화하는 층이 둘입니다
+            ways += itertools.permutations(scales)
         return [
-            _Norm(gamma, beta, epsilon, before)
+            _Norm(gamma, beta, epsilon, before, tuple(other))
             for before in (False, True)
-            for gamma, beta in pairs
+            for gamma, beta, *other in ways
             for epsilon in EPSILONS
         ]
+
+    def plausible(self, group, switches):
+        """ε은 첫 사례를 거의 바꾸지 않으므로, 나머지로 먼저 걸러 냅니다."""
+        case, outcome = group.cases[0], group.outcomes[0]
+        loose = dataclasses.replace(outcome, tolerance=0.05)
+        step = len(EPSILONS)
+        for start in range(0, len(group.readings), step):
+            alike = group.readings[start : start + step]
+            if self.agrees(loose, case, switches, alike[-1]):
+                yield from alike
 
     def compatible(self, switches):
         axes = {"26 axes", "26 batch"} & switches
@@ -234,7 +251,7 @@ class AddNorm(Kind):
         x = np.asarray(case.inputs["x"], np.float64)
         matrix = _sublayer(x.shape[-1]).astype(np.float64)
 
-        def norm(z):
+        def norm(z, gamma=reading.gamma, beta=reading.beta):
             axes = {"26 axes": (1, 2), "26 batch": (0, 1, 2)}
             axis = next((axes[s] for s in axes if s in switches), (2,))
             ddof = 1 if "26 n-1" in switches else 0
@@ -244,13 +261,14 @@ class AddNorm(Kind):
                 spread = np.sqrt(variance) + reading.epsilon
             else:
                 spread = np.sqrt(variance + reading.epsilon)
-            return center / spread * reading.gamma + reading.beta
+            return center / spread * gamma + beta
 
         wrong = {"28", "28 inner", "28 bare"} & switches
-        residual = norm(x) if wrong else x
+        inner = norm(x, *reading.other)
+        residual = inner if wrong else x
         if reading.before:
-            return residual + norm(x) @ matrix
-        total = residual + (norm(x) if "28 inner" in switches else x) @ matrix
+            return residual + inner @ matrix
+        total = residual + (inner if "28 inner" in switches else x) @ matrix
         return total if "28 bare" in switches else norm(total)
 
     def agrees(self, outcome, case, switches, reading):

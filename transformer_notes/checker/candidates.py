@@ -26,6 +26,8 @@ HERE = str(Path(__file__).parent)
 DROPOUT = ("dropout", "dropout_rate", "rate", "drop", "p_drop", "drop_rate", "p")
 #: TensorFlow의 오류에 섞이는 색.
 _COLOURS = re.compile(r"\x1b\[\d*m")
+#: 실행할 때마다 달라지는 주소.
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _ROOTS = {"torch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
 
 
@@ -83,6 +85,18 @@ class Candidate:
             return self.target
         return construct(self.target, self.kind.factory, size)
 
+    def order(self):
+        """인자의 차례가 우리와 달라 이름대로 넣었으면 그 차례를 말합니다."""
+        names = [parameter.name for parameter in _parameters(self.target)]
+        if inspect.isclass(self.target):
+            method = getattr(self.target, "call", getattr(self.target, "forward", None))
+            names = [parameter.name for parameter in _parameters(method)]
+        matched = None if self.adapter else match(names, self.kind.arguments)
+        ordered = [name for name in names if matched and name in matched]
+        if not matched or ordered == matched:
+            return ()
+        return (f"인자를 이름대로 넣었습니다. 차례는 {', '.join(ordered)}입니다.",)
+
     def call(self, built, arguments, backend, case, training=False):
         """한 번 부릅니다. 결과는 `Outcome`이고 예외를 내지 않습니다."""
         values = [to_backend(value, backend) for value in arguments]
@@ -127,9 +141,8 @@ def invoke(built, arguments, values, keywords):
     matched = match(names, arguments)
     if matched and not any(p.kind is p.POSITIONAL_ONLY for p in parameters):
         by_name = dict(zip(matched, values))
-        leading = []
-        while len(leading) < len(names) and names[len(leading)] in by_name:
-            leading.append(by_name.pop(names[len(leading)]))
+        # Keras의 층은 텐서가 아닌 것을 첫째 자리에서만 이름 없이 받습니다
+        leading = [by_name.pop(names[0])] if names[0] in by_name else []
         return built(*leading, **by_name, **keywords)
     takes = [
         p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
@@ -137,6 +150,9 @@ def invoke(built, arguments, values, keywords):
     takes = [p for p in takes if p.name not in keywords]
     if parameters and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         values = values[: len(takes)]
+        if framework(built) == "tensorflow":
+            keywords |= {p.name: value for p, value in zip(takes[1:], values[1:])}
+            values = values[:1]
     return built(*values, **keywords)
 
 
@@ -237,7 +253,8 @@ def failure_of(error, inputs):
         if not callable(value)
     )
     said = _COLOURS.sub("", str(error)).partition("\nArguments received by")[0]
-    text = f"{type(error).__name__}: {said.strip()[:600]}"
+    said = _ADDRESS.sub("", said).strip()[:600]
+    text = f"{type(error).__name__}: {said}"
     return Failure(text, place, f"넣은 것: {shapes}" if shapes else "", inputs)
 
 
@@ -273,18 +290,10 @@ def _roots(target, depth):
             _roots(type(target), depth - 1),
             *(_roots(part, depth - 1) for part in attributes),
         )
-    used = {*_names(function.__code__)} & set(function.__globals__)
-    parts = [function.__globals__[name] for name in used]
+    parts = [value for _, value in weights.used_globals(function)]
     for cell in function.__closure__ or ():
         try:
             parts.append(cell.cell_contents)
         except ValueError:  # 아직 채워지지 않은 칸
             continue
     return set().union(*(_roots(part, depth - 1) for part in parts))
-
-
-def _names(code):
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)

@@ -17,8 +17,6 @@ from transformer_notes.checker.attention import (
 from transformer_notes.checker.kinds import Case, first, in_shape, to_array
 from transformer_notes.checker.messages import Example
 
-D_MODEL = ("d_model", "embed_dim", "dim", "hidden_size", "n_embd", "model_dim")
-D_MODEL += ("emb_dim", "embed_size", "hidden_dim", "d", "units", "embedding_dim")
 NUM_HEADS = (*projections.HEADS, "head", "num_head")
 
 
@@ -34,6 +32,7 @@ class Heads:
     #: 헤드를 나눌 때 헤드의 번호가 앞의 축인지.
     major: bool
     mistakes: tuple = ()
+    wrong: str = ""
 
     def evidence(self, number):
         """읽기만으로 드러난 실수의 예입니다."""
@@ -59,7 +58,7 @@ class MultiHeadAttention(Masked):
 
     name = "multi_head_attention"
     title = "멀티 헤드 어텐션"
-    factory = (D_MODEL, NUM_HEADS)
+    factory = (projections.D_MODEL, NUM_HEADS)
     sizes = ((4, 2), (12, 3))
     switches = (
         *MASKING,
@@ -68,8 +67,13 @@ class MultiHeadAttention(Masked):
     )
     together = 2
     ranks = (4, 3, 2)
+    #: d_model을 우리가 골랐는지. 아직 모르면 None입니다.
+    ours = None
 
     def sizes_of(self, built):
+        # 가중치가 없던 층의 d_model은 우리가 고른 것이므로 그것으로 나무라지 않습니다
+        if self.ours is None:
+            self.ours = not projections.kernel_sizes(built)
         return [(width, None) for width in projections.widths(built)]
 
     def cases(self, rng, size):
@@ -117,20 +121,22 @@ class MultiHeadAttention(Masked):
 
     def readings(self, built, size):
         width, heads = size
-        kernels, biases = projections.kernels_and_biases(built, width)
         known = heads or projections.head_count(built)
         found = []
-        for query, key, value, output in _maps(kernels, biases, width, known):
-            total = query.kernel.shape[1]
-            if total != key.kernel.shape[1]:
-                continue
-            for count in [known] if known else _divisors(total):
-                if total % count or value.kernel.shape[1] % count:
+        for kernels, biases in projections.kernels_and_biases(built, width):
+            for query, key, value, output in _maps(kernels, biases, width, known):
+                total = query.kernel.shape[1]
+                if total != key.kernel.shape[1]:
                     continue
-                wide = count > 1 and total == count * width
-                for major in (True, False)[: 1 + (1 < count < total)]:
-                    maps = query, key, value, output, count, major
-                    found.append(Heads(*maps, (13,) if wide else ()))
+                wrong = "" if output else "이어 붙인 뒤의 선형 변환 W^O가 없습니다."
+                output = output or projections.linear(np.eye(width), None)
+                for count in [known] if known else _divisors(total):
+                    if total % count or value.kernel.shape[1] % count:
+                        continue
+                    wide = count > 1 and total == count * width and not self.ours
+                    for major in (True, False)[: 1 + (1 < count < total)]:
+                        maps = query, key, value, output, count, major
+                        found.append(Heads(*maps, (13,) if wide else (), wrong))
         return found
 
     def plausible(self, group, switches):
@@ -210,7 +216,8 @@ def _stacks(readings):
     groups = {}
     for reading in readings:
         shapes = reading.query.kernel.shape, reading.value.kernel.shape
-        groups.setdefault((reading.count, reading.major, *shapes), []).append(reading)
+        key = reading.count, reading.major, bool(reading.wrong), *shapes
+        groups.setdefault(key, []).append(reading)
     for alike in groups.values():
         maps = []
         for name in ("query", "key", "value", "output"):
@@ -224,6 +231,9 @@ def _stacks(readings):
 def _maps(kernels, biases, width, heads):
     """(쿼리, 키, 값, 출력)의 선형 변환으로 보는 방법들."""
     places = range(len(kernels))
+    for three in _inputs([*places], kernels, biases, width, heads):
+        if three[2].kernel.shape[1] == width:
+            yield *three, None
     for last in reversed(places):
         rest = [place for place in places if place != last]
         outs = [
@@ -238,6 +248,8 @@ def _maps(kernels, biases, width, heads):
 
 def _inputs(places, kernels, biases, width, heads):
     """남은 커널에서 쿼리, 키, 값을 찾습니다."""
+    if not places:
+        return
     flat = [list(projections.inward(kernels[p], width)) for p in places]
     for chosen in itertools.product(*flat):
         if len(chosen) > 4 and len(chosen) % 3 == 0:  # 헤드마다 따로 담은 것

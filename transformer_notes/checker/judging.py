@@ -69,7 +69,9 @@ class Group:
         kind = candidate.kind
         rng = np.random.default_rng(SEED)
         self.size, self.built, self.readings = size, candidate.build(size), ()
-        self.cases = [c for c in kind.cases(rng, size) if kind.takes(c, style)]
+        cases = enumerate(kind.cases(rng, size))
+        cases = {i: case for i, case in cases if kind.takes(case, style)}
+        self.places, self.cases = list(cases), list(cases.values())
 
         def run(case):
             arguments = kind.arrange(case, style, candidate.mask_true)
@@ -81,7 +83,8 @@ class Group:
         self.outcomes = [run(case) for case in self.cases]
         if not self.failed:
             self.readings = sorted(
-                kind.readings(self.built, size), key=lambda r: len(mistakes_of(r))
+                kind.readings(self.built, size),
+                key=lambda r: (bool(wrong_in(r)), len(mistakes_of(r))),
             )
 
     @property
@@ -132,11 +135,13 @@ class Trial:
 
     def same_as(self, other):
         """앞의 꼴과 결과가 모두 같으면 다시 견주지 않습니다."""
-        pairs = [
-            (ours, theirs)
-            for group, another in zip(self.groups, other.groups)
-            for ours, theirs in zip(group.outcomes, another.outcomes)
-        ]
+        pairs = []
+        for group, another in zip(self.groups, other.groups):
+            known = dict(zip(another.places, another.outcomes))
+            for place, ours in zip(group.places, group.outcomes):
+                if place not in known:
+                    return False
+                pairs.append((ours, known[place]))
         return all(
             (ours.value is None) == (theirs.value is None)
             and (ours.value is None or np.array_equal(ours.value, theirs.value, True))
@@ -159,6 +164,7 @@ class Explained:
 
     def __init__(self, switches, readings, frozen):
         self.switches, self.readings, self.frozen = switches, readings, frozen
+        self.wrong = max(map(wrong_in, readings))
         numbers = {number(switch) for switch in switches}
         for reading in readings:
             numbers |= set(mistakes_of(reading))
@@ -168,6 +174,11 @@ class Explained:
 def mistakes_of(reading):
     """가중치를 읽는 방법에서 이미 드러난 실수입니다."""
     return getattr(reading, "mistakes", ())
+
+
+def wrong_in(reading):
+    """가중치를 읽는 방법에서 드러난, 목록에 없는 잘못의 문장입니다."""
+    return getattr(reading, "wrong", "")
 
 
 def _fit(kind, group, switches, frozen):
@@ -197,7 +208,7 @@ def _judge(kind, candidate):
             if trial.failed or not any(map(trial.same_as, tried)):
                 tried.append(trial)
             if explained := not trial.failed and trial.explain(frozenset(), False):
-                if not explained.numbers:
+                if not explained.numbers and not explained.wrong:
                     return _explained(kind, trial, explained)
             if kind.first_style and (explained := _first(kind, [trial], (False,))):
                 return _explained(kind, *explained)
@@ -221,14 +232,19 @@ def _first(kind, trials, frozen=(False, True)):
 
 
 def _explained(kind, trial, explained):
+    if explained.wrong:
+        group = trial.groups[0]
+        example = Example(group.cases[0].inputs, given=group.outcomes[0].value)
+        return messages.unknown(kind, explained.wrong, example)
     examples = {n: _example(kind, trial, explained, n) for n in explained.numbers}
     if not explained.frozen and (example := _unknown_batch(trial)):
         examples[BATCH] = example
     for found, example in kind.symptoms(trial):
         examples.setdefault(found, example)
+    notes = trial.candidate.order()
     if examples:
-        return messages.known(kind, examples, ())
-    return messages.right(kind, ())
+        return messages.known(kind, examples, notes)
+    return messages.right(kind, notes)
 
 
 def _example(kind, trial, explained, wanted):

@@ -13,6 +13,8 @@ from transformer_notes.checker.weights import collect
 
 #: 배열에서 읽을 수 없을 때 넣어 볼 d_model.
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
+D_MODEL = ("d_model", "embed_dim", "dim", "hidden_size", "n_embd", "model_dim")
+D_MODEL += ("emb_dim", "embed_size", "hidden_dim", "d", "units", "embedding_dim")
 HEADS = ("num_heads", "n_heads", "n_head", "nhead", "heads", "h", "num_attention_heads")
 
 
@@ -28,17 +30,34 @@ class Linear:
 
 
 def kernels_and_biases(target, d_model):
-    """(커널들, 커널마다의 편향이나 None)입니다. 짝을 짓지 못하면 편향을 버립니다."""
-    kernels, biases, last = [], [], []
+    """(커널들, 커널마다의 편향이나 None)으로 보는 방법들입니다.
+
+    여럿을 한 배열에 쌓아 담았을 수도 있습니다.
+    """
+    found = []
     for name, array in collect(target):
-        small = array.squeeze() if array.ndim > 2 and 1 in array.shape else array
         word = name.rpartition(".")[2].rpartition("/")[2].lower()
-        flat = small.ndim < 2 or d_model not in small.shape
-        if "bias" in word or flat:
-            biases.append(small.ravel())
+        small = array.squeeze() if array.ndim > 2 and 1 in array.shape else array
+        found.append(("bias" in word, small))
+    yield _paired(found, d_model)
+    stacked = {len(array) for _, array in found if array.ndim == 3} & {2, 3, 4}
+    for count in stacked:
+        apart = []
+        for bias, array in found:
+            stack = len(array) == count and array.ndim in (2, 3)
+            flat = bias or array.ndim == 2
+            apart += [(flat, a) for a in array] if stack else [(bias, array)]
+        yield _paired(apart, d_model)
+
+
+def _paired(found, d_model):
+    kernels, biases, last = [], [], []
+    for bias, array in found:
+        if bias or array.ndim < 2 or d_model not in array.shape:
+            biases.append(array.ravel())
             last.append(len(kernels) - 1)
         else:
-            kernels.append(small)
+            kernels.append(array)
     if len(biases) == len(kernels):
         return kernels, biases
     paired = [None] * len(kernels)
@@ -67,18 +86,30 @@ def linear(kernel, bias):
     return Linear(kernel, bias) if bias.size == kernel.shape[1] else None
 
 
+def kernel_sizes(target):
+    """커널의 축의 크기를 모두 모읍니다."""
+    return [n for _, a in collect(target) if a.ndim > 1 for n in a.shape if n > 1]
+
+
 def widths(target):
     """만들어진 것이 받을 만한 d_model. 커널의 축에 자주 나오는 것이 먼저입니다."""
-    sizes = [n for _, a in collect(target) if a.ndim > 1 for n in a.shape if n > 1]
-    return tuple(sorted(set(sizes), key=sizes.count, reverse=True)) or WIDTHS
+    sizes = kernel_sizes(target)
+    common = tuple(sorted(set(sizes), key=sizes.count, reverse=True)) or WIDTHS
+    told = _attribute(target, D_MODEL)
+    return (told, *common) if told else common
 
 
 def head_count(target):
     """만들어진 것이 적어 둔 헤드의 수. 없으면 None입니다."""
+    return _attribute(target, HEADS)
+
+
+def _attribute(target, names):
+    """이름 가운데 하나로 적어 둔 양의 정수. 없으면 None입니다."""
     places = [target, *vars(target).values()] if hasattr(target, "__dict__") else []
-    for place, name in itertools.product(places, HEADS):
+    for place, name in itertools.product(places, names):
         value = getattr(place, name, None)
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
             return value
     return None
 

@@ -1,5 +1,6 @@
 """후보가 가진 가중치를 찾아 차례대로 읽습니다."""
 
+import dis
 import types
 
 import numpy as np
@@ -52,6 +53,18 @@ def torch_modules(target):
     return modules
 
 
+def used_globals(function):
+    """함수와 그 안의 함수가 쓰는 전역 이름과 값. 속성의 이름은 세지 않습니다."""
+    codes, found = [function.__code__], {}
+    for code in codes:
+        codes += [part for part in code.co_consts if isinstance(part, types.CodeType)]
+        for step in dis.get_instructions(code):
+            name = step.argval
+            if step.opname == "LOAD_GLOBAL" and name in function.__globals__:
+                found[name] = function.__globals__[name]
+    return list(found.items())
+
+
 def _walk(value, name, found, seen, depth):
     if value is None or id(value) in seen:
         return
@@ -99,10 +112,7 @@ def _parts(value):
                 parts.append((name, cell.cell_contents))
             except ValueError:
                 continue
-        scope = value.__globals__
-        parts += [
-            (name, scope[name]) for name in value.__code__.co_names if name in scope
-        ]
+        parts += used_globals(value)
         parts += [
             (str(i), default) for i, default in enumerate(value.__defaults__ or ())
         ]

@@ -1,0 +1,254 @@
+"""검사기의 틀: 보고서, 예외, 부르는 방법. 위치 인코딩과 두 마스크도 여기서 봅니다."""
+
+import functools
+import itertools
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from transformer_notes.checker import KINDS, TITLES, check
+from transformer_notes.checker.messages import link
+
+LIST = Path(__file__).resolve().parents[1] / "docs" / "paper" / "mistakes.md"
+PLAIN = {r"$\sqrt{d_k}$": "√d_k", "$W^O$": "W^O", r"$\varepsilon$": "ε", "$i$": "i"}
+
+
+def plain(title):
+    for written, shown in PLAIN.items():
+        title = title.replace(written, shown)
+    return title.replace("`", "")
+
+
+def test_titles_are_those_of_the_list():
+    written = re.findall(
+        r"^### 실수 (\d+): (.*)$", LIST.read_text(encoding="utf-8"), flags=re.M
+    )
+    assert {int(n): plain(title) for n, title in written} == TITLES
+
+
+def test_every_kind_is_found_by_its_own_name_and_names_known_mistakes():
+    for name, kind in KINDS.items():
+        assert kind.name == name and kind.title
+        assert {int(switch.split()[0]) for switch in kind.switches} <= set(TITLES)
+
+
+def test_importing_the_checker_imports_no_tensorflow_and_no_torch():
+    code = (
+        "import sys, transformer_notes.checker; "
+        "sys.exit(bool({'tensorflow', 'torch', 'keras'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+# ---------------------------------------------------------------- 위치 인코딩
+
+
+def table(length, d_model, wrong=()):
+    """칸을 하나씩 채우는 사람의 표."""
+    rows = []
+    for position in range(length):
+        row = []
+        for column in range(d_model):
+            pair = column if 16 in wrong else column // 2
+            angle = position / 10000 ** (2 * pair / d_model)
+            row.append(np.sin(angle) if column % 2 == 0 else np.cos(angle))
+            if 15 in wrong and column % 2:
+                row[-1] = np.cos(row[-2])
+        rows.append([0.0] * d_model if 17 in wrong and position == 0 else row)
+    return np.array(rows)
+
+
+def half_table(length, d_model, wrong=()):
+    """모든 것을 반정밀도로 계산하는 사람의 표."""
+    position = np.arange(length, dtype="float16")[:, None]
+    column = np.arange(d_model)
+    pair = column if 16 in wrong else column // 2
+    angle = position * (10000.0 ** (-2 * pair / d_model)).astype("float16")
+    result = np.where(column % 2, np.cos(angle), np.sin(angle))
+    if 15 in wrong:
+        result[:, 1::2] = np.cos(result[:, 0::2])
+    if 17 in wrong:
+        result[0] = 0
+    return result
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [w for n in range(4) for w in itertools.combinations((15, 16, 17), n)],
+    ids=str,
+)
+@pytest.mark.parametrize("write", [table, half_table])
+def test_mistakes_of_positions_are_named_alone_and_together(write, wrong):
+    report = check(functools.partial(write, wrong=wrong), "positional_encoding")
+    expected = (*wrong, 20) if write is half_table else wrong
+    assert (report.passed, report.mistakes) == (not expected, expected)
+
+
+def test_a_table_rounded_to_half_at_the_end_is_right():
+    assert check(
+        lambda n, d: table(n, d).astype("float16"), "positional_encoding"
+    ).passed
+
+
+def test_a_table_of_fixed_length_is_right():
+    long = {d: table(40, d)[None] for d in (2, 4, 6, 8, 16)}
+    assert check(lambda n, d: long[d][:, :n], "positional_encoding").passed
+
+
+@pytest.mark.parametrize(
+    "candidate, said",
+    [
+        (lambda n, d: np.zeros((n, d)), "식으로 계산한 값과 다릅니다"),
+        (lambda n, d: np.zeros((d, n + 1)), "모양은 (2, 2)이어야"),
+        (lambda n, d: None, "텐서나 배열을 돌려주어야"),
+        (lambda n, d: "표", "텐서나 배열을 돌려주어야"),
+        (lambda n, d: 2 * table(n, d), "식으로 계산한 값과 다릅니다"),
+    ],
+)
+def test_what_is_not_in_the_list_is_told_without_a_number(candidate, said):
+    report = check(candidate, "positional_encoding")
+    assert (report.passed, report.mistakes) == (False, ())
+    assert said in str(report) and "실수 " not in str(report).split("어긋난 것")[1]
+
+
+# ---------------------------------------------------------------- 마스크
+
+
+def padding(ids, wrong=(), rank=4, dtype=bool):
+    seen = ids == 0 if 2 in wrong else ids != 0
+    if 5 in wrong:
+        return seen[:, None, :, None].astype(dtype)
+    return {4: seen[:, None, None], 3: seen[:, None], 2: seen}[rank].astype(dtype)
+
+
+def look_ahead(length, wrong=(), lead=0, dtype=bool):
+    rows = [
+        [(j < i if 1 in wrong else j <= i) != (2 in wrong) for j in range(length)]
+        for i in range(length)
+    ]
+    return np.array(rows).reshape(*[1] * lead, length, length).astype(dtype)
+
+
+MASKS = {"padding_mask": (padding, (2, 5)), "look_ahead_mask": (look_ahead, (1, 2))}
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize(
+    "what, wrong",
+    [
+        (what, wrong)
+        for what, (_, seen) in MASKS.items()
+        for n in range(3)
+        for wrong in itertools.combinations(seen, n)
+    ],
+    ids=str,
+)
+def test_mistakes_of_masks_are_named_in_both_polarities(what, wrong, hide):
+    write, _ = MASKS[what]
+    turned = set(wrong) ^ {2} if hide else wrong
+    report = check(
+        lambda x: write(x, turned), what, mask_true="hide" if hide else "attend"
+    )
+    assert (report.passed, report.mistakes) == (not wrong, wrong)
+
+
+@pytest.mark.parametrize("dtype", [bool, int, "float32"])
+@pytest.mark.parametrize("rank", [2, 3, 4])
+def test_masks_of_any_rank_and_dtype_are_right(rank, dtype):
+    assert check(lambda ids: padding(ids, (), rank, dtype), "padding_mask").passed
+    assert check(lambda n: look_ahead(n, (), rank - 2, dtype), "look_ahead_mask").passed
+
+
+def test_rows_of_padding_may_be_hidden_too():
+    def both(ids):
+        real = ids != 0
+        return real[:, None, :, None] & real[:, None, None, :]
+
+    assert check(both, "padding_mask").passed
+
+
+def test_a_mask_that_hides_nothing_is_none_of_the_known_mistakes():
+    report = check(lambda ids: np.ones_like(ids), "padding_mask")
+    assert (report.passed, report.mistakes) == (False, ())
+
+
+# ---------------------------------------------------------------- 보고서
+
+
+def test_the_report_shows_the_smallest_example_side_by_side():
+    report = check(lambda n: np.tri(n, k=-1), "look_ahead_mask")
+    assert report.example.inputs == {"length": 2}
+    np.testing.assert_array_equal(report.example.expected, [[1, 0], [1, 1]])
+    np.testing.assert_array_equal(report.example.given, [[0, 0], [1, 0]])
+    assert f"실수 1: {TITLES[1]}" in str(report) and link(1) in str(report)
+
+
+def test_an_exception_is_shown_with_its_line_and_the_shapes():
+    def broken(token_ids):
+        return token_ids[:, :, 7]  # 이 줄
+
+    report = check(broken, "padding_mask")
+    assert (report.passed, report.mistakes) == (False, ())
+    for part in (
+        "IndexError",
+        "return token_ids[:, :, 7]  # 이 줄",
+        "token_ids (1, 2)",
+    ):
+        assert part in str(report)
+    assert Path(__file__).name in str(report)
+
+
+def test_an_adapter_turns_another_convention_into_ours():
+    def theirs(config):
+        return {"table": table(config["n"], config["d"])}
+
+    def adapter(candidate, length, d_model):
+        return candidate({"n": length, "d": d_model})["table"]
+
+    assert check(theirs, "positional_encoding", adapter=adapter).passed
+    assert not check(theirs, "positional_encoding").passed
+
+
+def test_arguments_are_matched_by_name_in_any_order():
+    report = check(
+        lambda d_model, length: table(length, d_model), "positional_encoding"
+    )
+    assert report.passed and "d_model, length" in str(report)
+
+
+def test_the_candidate_cannot_change_what_is_expected():
+    def greedy(token_ids):
+        mask = padding(token_ids)
+        token_ids[:] = 0
+        return mask
+
+    assert check(greedy, "padding_mask").passed
+
+
+def test_two_runs_say_the_same_and_leave_the_random_numbers_alone():
+    def noise(length, d_model):
+        return table(length, d_model) + np.random.normal(size=(length, d_model))
+
+    state, python = np.random.get_state()[1].copy(), random.getstate()
+    first, second = (str(check(noise, "positional_encoding")) for _ in range(2))
+    assert first == second
+    assert np.array_equal(state, np.random.get_state()[1])
+    assert python == random.getstate()
+
+
+@pytest.mark.parametrize(
+    "arguments, named, error, said",
+    [
+        ((table, "positions"), {}, ValueError, "positional_encoding"),
+        ((look_ahead, "look_ahead_mask"), {"mask_true": "both"}, ValueError, "'hide'"),
+        ((np.eye(3), "look_ahead_mask"), {}, TypeError, "ndarray"),
+    ],
+)
+def test_wrong_questions_are_refused(arguments, named, error, said):
+    with pytest.raises(error, match=said):
+        check(*arguments, **named)

@@ -1,0 +1,321 @@
+"""검사기가 어텐션과 멀티 헤드 어텐션의 실수를 혼자서도 여럿이서도 알아봅니다."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import torch
+from torch import nn
+
+from transformer_notes.attention import scaled_dot_product_attention
+from transformer_notes.checker import check
+from transformer_notes.multi_head_attention import MultiHeadAttention
+
+torch.set_num_threads(1)
+
+
+def pairs(numbers, *equal):
+    """혼자인 것과 둘씩 묶은 것. 출력이 더 작은 모음과 같아지는 것은 뺍니다."""
+    found = [w for n in range(3) for w in itertools.combinations(numbers, n)]
+    return [w for w in found if w not in equal]
+
+
+def softmax(scores, axis):
+    weights = np.exp(scores - scores.max(axis, keepdims=True))
+    return weights / weights.sum(axis, keepdims=True)
+
+
+def with_mistakes(wrong, multiply="zero"):
+    """NumPy로 어텐션을 쓰는 사람의 함수."""
+
+    def attention(query, key, value, mask=None):
+        if 11 in wrong:
+            query, key, value = key, value, query
+        scores = np.einsum("...qd,...kd->...qk", query, key)
+        if 8 not in wrong:
+            scores = scores / np.sqrt(key.shape[-1])
+        mask = np.asarray(mask) == (0 if 2 in wrong else 1)
+        mask = mask.swapaxes(-1, -2) if 5 in wrong else mask
+        if 3 not in wrong:
+            scores = np.where(mask, scores, -1e9)
+        elif multiply == "zero":
+            scores = scores * mask
+        elif multiply == "large":
+            scores = np.where(mask, scores, -1e9 * scores)
+        else:
+            scores = scores + ~mask * -np.inf
+        weights = softmax(scores, -2 if 9 in wrong else -1)
+        if 14 in wrong:
+            weights = weights * (np.random.random(weights.shape) > 0.2) / 0.8
+        return weights @ value, weights
+
+    return attention
+
+
+@pytest.mark.parametrize("wrong", pairs((2, 3, 5, 8, 9, 11, 14)), ids=str)
+def test_mistakes_of_attention_are_named_alone_and_in_pairs(wrong):
+    report = check(with_mistakes(wrong), "attention")
+    assert (report.passed, report.mistakes) == (not wrong, wrong)
+
+
+@pytest.mark.parametrize("also", [(), (2,), (8,), (9,)])
+@pytest.mark.parametrize("multiply", ["large", "nan"])
+def test_every_way_of_multiplying_is_mistake_3(multiply, also):
+    report = check(with_mistakes((3, *also), multiply), "attention")
+    # NaN만 나오면 다른 실수는 보이지 않습니다
+    assert report.mistakes == ((3,) if multiply == "nan" else tuple(sorted((3, *also))))
+
+
+@pytest.mark.parametrize("also", [(), (2,), (8,), (9,)])
+@pytest.mark.parametrize("back", [False, True])
+def test_half_precision_that_adds_a_product_is_mistake_4(back, also):
+    def attention(query, key, value, mask):
+        query, key, value = (x.astype("float16") for x in (query, key, value))
+        scores = query @ key.swapaxes(-1, -2)
+        if 8 not in also:
+            scores = scores / np.float16(np.sqrt(key.shape[-1]))
+        if mask is not None:
+            hidden = np.float16(mask if 2 in also else 1 - mask)
+            scores = scores + hidden * np.float16(-1e9)
+        output = softmax(scores, -2 if 9 in also else -1) @ value
+        return output.astype("float32") if back else output
+
+    assert check(attention, "attention").mistakes == (4,)
+
+
+# ---------------------------------------------------------------- 정직한 관습
+
+
+def numpy_infinite(q, k, v, m):
+    with np.errstate(invalid="ignore"):
+        scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+        return softmax(np.where(m, scores, -np.inf), -1) @ v
+
+
+def numpy_added(query, key, value, mask):
+    scores = query @ np.swapaxes(key, -1, -2) / query.shape[-1] ** 0.5
+    return softmax(scores + (1.0 - mask) * -1e9, -1) @ value
+
+
+def numpy_half(query, key, value, mask):
+    query, key, value = (np.asarray(x, "float16") for x in (query, key, value))
+    scores = query @ np.swapaxes(key, -1, -2) / np.float16(query.shape[-1] ** 0.5)
+    return softmax(np.where(mask, scores, np.float16(-6e4)), -1) @ value
+
+
+def numpy_one_sentence(query, key, value, mask):
+    assert query.ndim == mask.ndim == 2
+    return numpy_infinite(query, key, value, mask)
+
+
+def tensorflow_float_mask(q, k, v, mask=None, *, name=None):
+    scores = tf.einsum("bhqd,bhkd->bhqk", q, k) / tf.sqrt(float(q.shape[-1]))
+    weights = tf.nn.softmax(scores + (1.0 - mask) * -1e9)
+    return {"name": name, "pair": (tf.matmul(weights, v), weights)}["pair"]
+
+
+def torch_batched(query, keys, values, mask):
+    scores = torch.bmm(query, keys.transpose(1, 2)) / query.size(-1) ** 0.5
+    return torch.bmm(scores.masked_fill(~mask, float("-inf")).softmax(-1), values)
+
+
+class KerasLayer(keras.layers.Layer):
+    def call(self, value, key, query, attention_mask=None, training=None):
+        scores = tf.matmul(query, key, transpose_b=True) / query.shape[-1] ** 0.5
+        scores = tf.where(attention_mask, scores, -1e9)
+        return tf.matmul(tf.nn.softmax(scores), value)
+
+
+class TorchModule(nn.Module):
+    def __init__(self, dropout):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, q, k, v, mask=None):
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        weights = scores.masked_fill(mask == 0, -1e9).softmax(-1)
+        return self.dropout(weights) @ v, weights
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        *(numpy_infinite, numpy_added, numpy_half, numpy_one_sentence),
+        *(tensorflow_float_mask, tf.function(tensorflow_float_mask), torch_batched),
+        *(KerasLayer, KerasLayer(), TorchModule, TorchModule(0.5)),
+        *(nn.functional.scaled_dot_product_attention, scaled_dot_product_attention),
+    ],
+)
+def test_honest_attention_is_right(candidate):
+    report = check(candidate, "attention")
+    assert (report.passed, report.mistakes) == (True, ()), str(report)
+
+
+@pytest.mark.parametrize("dtype", [bool, int, float])
+def test_a_mask_that_hides_where_true_is_told_by_mask_true(dtype):
+    def attention(query, key, value, mask):
+        hidden = np.asarray(mask, dtype) == 1
+        scores = query @ np.swapaxes(key, -1, -2) / query.shape[-1] ** 0.5
+        return softmax(np.where(hidden, -1e9, scores), -1) @ value
+
+    assert check(attention, "attention", mask_true="hide").passed
+    assert check(attention, "attention").mistakes == (2,)
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        (lambda f: lambda q, k, v: f(q, k, v, np.ones(1)), "가린 키의 값"),
+        (lambda f: lambda q, k, v, m: 2 * f(q, k, v, m)[0], "가중치의 합"),
+        (lambda f: lambda q, k, v, m: f(q, k, v, m)[0] / 0, "NaN"),
+        (lambda f: lambda q, k, v, m: f(q / q.shape[-1], k, v, m), "식으로 계산한"),
+        (
+            lambda f: (
+                lambda q, k, v, m: f(q, k + np.arange(k.shape[-2])[:, None], v, m)
+            ),
+            "차례를 함께",
+        ),
+    ],
+)
+def test_the_first_property_that_fails_is_told_without_a_number(change, said):
+    report = check(change(with_mistakes(())), "attention")
+    assert (report.passed, report.mistakes) == (False, ()) and said in str(report)
+
+
+# ---------------------------------------------------------------- 멀티 헤드
+
+
+class Heads(nn.Module):
+    """PyTorch로 멀티 헤드 어텐션을 쓰는 사람의 모듈."""
+
+    def __init__(self, d_model, num_heads, wrong):
+        super().__init__()
+        self.count, self.wrong, self.batch = num_heads, wrong, None
+        width = d_model * num_heads if 13 in wrong else d_model
+        self.q, self.k, self.v = (nn.Linear(d_model, width) for _ in range(3))
+        self.out = nn.Linear(width, d_model)
+        self.drop = nn.Dropout(0.3)
+
+    def split(self, x, batch):
+        if 10 in self.wrong:
+            return x.reshape(batch, self.count, -1, x.shape[-1] // self.count)
+        return x.reshape(batch, -1, self.count, x.shape[-1] // self.count).transpose(
+            1, 2
+        )
+
+    def forward(self, query, key, value, mask):
+        wrong = self.wrong
+        self.batch = self.batch or len(query)
+        batch = self.batch if 41 in wrong else len(query)
+        if 11 in wrong:
+            query, key, value = key, value, query
+        q = self.split(self.q(query), batch)
+        k, v = self.split(self.k(key), batch), self.split(self.v(value), batch)
+        scores = q @ k.transpose(-1, -2)
+        scores = scores if 8 in wrong else scores / q.shape[-1] ** 0.5
+        mask = mask.transpose(-1, -2) if 5 in wrong else mask
+        mask = mask == (2 not in wrong)
+        if 3 in wrong:
+            scores = scores * mask
+        else:
+            scores = scores.masked_fill(~mask, -1e9)
+        weights = scores.softmax(-2 if 9 in wrong else -1)
+        dropped = self.drop(weights)
+        joined = (dropped @ v).transpose(1, 2).flatten(2)
+        output = self.out(joined)
+        output = output.relu() if 12 in wrong else output
+        return output, dropped if 14 in wrong else weights
+
+
+SEEN = (2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 41)
+# 가중치의 합이 1이 아니면 지운 것인지 알 수 없습니다
+UNSEEN = ((9, 14),)
+
+
+@pytest.mark.parametrize("wrong", pairs(SEEN, *UNSEEN), ids=str)
+def test_mistakes_of_heads_are_named_alone_and_in_pairs(wrong):
+    report = check(lambda d_model, num_heads: Heads(d_model, num_heads, wrong), NAME)
+    assert (report.passed, report.mistakes) == (not wrong, wrong)
+
+
+NAME = "multi_head_attention"
+
+
+class FusedByHead(nn.Module):
+    """헤드마다 쿼리, 키, 값을 나란히 담고, 헤드의 축을 뒤에 둡니다."""
+
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.proj = nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim)
+
+    def forward(self, q, k, v, mask):
+        b, d = len(q), q.shape[-1]
+        parts = [
+            self.qkv(x).view(b, -1, self.heads, 3, d // self.heads) for x in (q, k, v)
+        ]
+        q, k, v = (part[..., i, :].transpose(1, 2) for i, part in enumerate(parts))
+        output = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.proj(output.transpose(1, 2).reshape(b, -1, d))
+
+
+def closure(d_model, num_heads):
+    """가중치를 클로저에 품은 NumPy 함수. 편향도 있습니다."""
+    rng = np.random.default_rng(3)
+    wq, wk, wv, wo = (rng.normal(size=(d_model, d_model)) for _ in range(4))
+    bq, bk, bv, bo = rng.normal(size=(4, d_model))
+
+    def split(x):
+        return x.reshape(*x.shape[:2], num_heads, -1).transpose(0, 2, 1, 3)
+
+    def call(query, key, value, mask):
+        q, k, v = split(query @ wq + bq), split(key @ wk + bk), split(value @ wv + bv)
+        output, _ = with_mistakes(())(q, k, v, np.broadcast_to(mask, mask.shape))
+        return output.transpose(0, 2, 1, 3).reshape(query.shape) @ wo + bo
+
+    return call
+
+
+def keras_own(d_model, num_heads):
+    return keras.layers.MultiHeadAttention(num_heads, d_model // num_heads)
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        *(MultiHeadAttention, MultiHeadAttention(8, 2), keras_own, FusedByHead),
+        *(FusedByHead(16, 4), closure, closure(6, 2)),
+    ],
+)
+def test_honest_heads_are_right_however_the_weights_are_kept(candidate):
+    report = check(candidate, NAME)
+    assert (report.passed, report.mistakes) == (True, ()), str(report)
+    assert "성질만" not in str(report)
+
+
+def test_the_example_of_wide_heads_counts():
+    report = check(lambda d, h: keras.layers.MultiHeadAttention(h, d), NAME)
+    assert report.mistakes == (13,)
+    assert report.example.inputs == {"d_model": 4, "num_heads": 2}
+
+
+def test_a_ready_module_keeps_its_weights_and_its_mode():
+    module = FusedByHead(16, 4).train()
+    before = [weight.clone() for weight in module.parameters()]
+    check(module, NAME)
+    assert module.training
+    assert all(map(torch.equal, before, module.parameters()))
+
+
+def test_a_batch_size_that_a_graph_does_not_know_is_mistake_41():
+    report = check(graph, "attention")
+    assert report.mistakes == (41,), str(report)
+
+
+def graph(query, key, value, mask):
+    batch, length, depth = query.shape
+    query = tf.reshape(query, (batch, length, depth))
+    scores = tf.matmul(query, key, transpose_b=True) / query.shape[-1] ** 0.5
+    return tf.matmul(tf.nn.softmax(tf.where(mask, scores, -1e9)), value)

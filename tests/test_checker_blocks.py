@@ -1,0 +1,246 @@
+"""검사기가 임베딩, 피드포워드, 층 정규화의 실수를 알아봅니다."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import torch
+from torch import nn
+
+from transformer_notes.add_norm import AddAndNorm
+from transformer_notes.checker import check
+from transformer_notes.embedding import TokenEmbedding
+from transformer_notes.feed_forward import PositionwiseFeedForward
+
+torch.set_num_threads(1)
+
+
+def together(numbers):
+    return [w for n in range(3) for w in itertools.combinations(numbers, n)]
+
+
+# ---------------------------------------------------------------- 임베딩
+
+
+def table(vocab_size, d_model, scale=None):
+    vectors = np.random.normal(size=(vocab_size, d_model))
+    scale = d_model**0.5 if scale is None else scale(d_model)
+    return lambda ids: vectors[ids] * scale
+
+
+class OneHot(keras.layers.Layer):
+    def __init__(self, vocab_size, d_model):
+        super().__init__()
+        self.size = vocab_size
+        self.dense = keras.layers.Dense(d_model, use_bias=False)
+
+    def call(self, ids):
+        hot = self.dense(tf.one_hot(ids, self.size))
+        return hot * tf.sqrt(float(hot.shape[-1]))
+
+
+class TorchTable(nn.Module):
+    def __init__(self, d_model, vocab):
+        super().__init__()
+        self.table = nn.Embedding(vocab, d_model, padding_idx=0)
+        self.root = d_model**0.5
+
+    def forward(self, tokens):
+        return self.table(tokens) * self.root
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        *(table, table(9, 6), OneHot, TorchTable, TorchTable(8, 20)),
+        *(TokenEmbedding, TokenEmbedding(30, 4)),
+    ],
+)
+def test_honest_embeddings_are_right(candidate):
+    report = check(candidate, "embedding")
+    assert (report.passed, report.mistakes) == (True, ()), str(report)
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        *(keras.layers.Embedding, nn.Embedding(7, 5)),
+        lambda vocab_size, d_model: table(vocab_size, d_model, lambda d: d**-0.5),
+        lambda vocab_size, d_model: table(vocab_size, d_model, lambda d: 1),
+    ],
+)
+def test_an_embedding_divided_or_left_alone_is_mistake_22(candidate):
+    assert check(candidate, "embedding").mistakes == (22,)
+
+
+def test_another_scale_is_none_of_the_known_mistakes():
+    report = check(lambda v, d: table(v, d, lambda d: d), "embedding")
+    assert (report.passed, report.mistakes) == (False, ())
+
+
+# ---------------------------------------------------------------- 피드포워드
+
+
+class Net(nn.Module):
+    def __init__(self, d_model, d_ff, wrong=(), frozen=None):
+        super().__init__()
+        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model, False)
+        self.wrong, self.frozen = wrong, frozen
+
+    def forward(self, x):
+        if 41 in self.wrong:
+            self.frozen = self.frozen or len(x)
+            x = x.reshape(self.frozen, -1, x.shape[-1])
+        hidden = self.up(x)
+        hidden = hidden if 23 in self.wrong else hidden.clamp(min=0)
+        output = self.down(hidden)
+        return output.relu() if 24 in self.wrong else output
+
+
+@pytest.mark.parametrize("wrong", together((23, 24, 41)), ids=str)
+def test_mistakes_of_feed_forward_are_named_alone_and_together(wrong):
+    report = check(lambda d_model, d_ff: Net(d_model, d_ff, wrong), "feed_forward")
+    assert (report.passed, report.mistakes) == (not wrong, wrong)
+
+
+def convolutions(d_model, d_ff):
+    return keras.Sequential(
+        [
+            keras.layers.Conv1D(d_ff, 1, activation="relu"),
+            keras.layers.Conv1D(d_model, 1),
+        ]
+    )
+
+
+def written_out(d_model, d_ff):
+    rng = np.random.default_rng(1)
+    first, second = rng.normal(size=(d_model, d_ff)), rng.normal(size=(d_ff, d_model))
+    third, last = rng.normal(size=d_ff), rng.normal(size=d_model)
+
+    def call(inputs):
+        return np.maximum(inputs @ first + third, 0) @ second + last
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        *(Net, Net(8, 32), convolutions, written_out, written_out(5, 11)),
+        *(PositionwiseFeedForward, PositionwiseFeedForward(8, 16)),
+        nn.Sequential(nn.Linear(6, 9), nn.ReLU(), nn.Dropout(0.5), nn.Linear(9, 6)),
+    ],
+)
+def test_honest_feed_forward_is_right(candidate):
+    report = check(candidate, "feed_forward")
+    assert (report.passed, report.mistakes) == (True, ()), str(report)
+    assert "성질만" not in str(report)
+
+
+def test_another_activation_is_none_of_the_known_mistakes():
+    candidate = nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 6))
+    report = check(candidate, "feed_forward")
+    assert (report.passed, report.mistakes) == (False, ())
+
+
+def test_what_cannot_be_read_is_said():
+    class Secret:
+        __slots__ = ()
+
+        def __call__(self, x):
+            return np.tanh(x)
+
+    report = check(Secret(), "feed_forward")
+    assert report.passed and "가중치를 읽지 못해" in str(report)
+
+
+# ---------------------------------------------------------------- 층 정규화
+
+
+class Block(nn.Module):
+    def __init__(self, d_model, wrong, how, epsilon=1e-6):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+        self.wrong, self.how, self.epsilon = wrong, how, epsilon
+        self.drop = nn.Dropout(0.3)
+
+    def norm(self, x):
+        how = self.how if 26 in self.wrong else ""
+        axes = (-2, -1) if how == "axes" else (-1,)
+        variance = x.var(axes, keepdim=True, correction=int("n-1" in how))
+        spread = (variance + self.epsilon).sqrt()
+        if "outside" in how:
+            spread = variance.sqrt() + self.epsilon
+        return (x - x.mean(axes, keepdim=True)) / spread * self.gain + self.shift
+
+    def forward(self, x, sublayer_output):
+        before = sublayer_output if 27 in self.wrong else self.drop(sublayer_output)
+        x = self.norm(x) if 28 in self.wrong else x
+        output = self.norm(x + before)
+        return self.drop(output) if 27 in self.wrong else output
+
+
+@pytest.mark.parametrize("how", ["axes", "n-1", "outside", "n-1 outside"])
+@pytest.mark.parametrize("wrong", together((26, 27, 28)), ids=str)
+def test_mistakes_of_norms_are_named_alone_and_together(wrong, how):
+    report = check(lambda d_model: Block(d_model, wrong, how), "add_norm")
+    assert (report.passed, report.mistakes) == (not wrong, wrong)
+
+
+def mixed_up(d_model):
+    """하위 층을 함수로 받아, 정규화한 것에 더하는 사람."""
+    norm = keras.layers.LayerNormalization()
+
+    def call(x, sublayer):
+        x = norm(x)
+        return norm(x + sublayer(x))
+
+    return call
+
+
+def test_a_residual_from_the_normalised_input_is_seen_through_a_callable():
+    assert check(mixed_up, "add_norm").mistakes == (28,)
+
+
+class Pre(keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.norm = keras.layers.LayerNormalization(epsilon=1e-5)
+
+    def call(self, x, sublayer, training=None):
+        return x + sublayer(self.norm(x))
+
+
+def bare(x, y):
+    total = x + y
+    centered = total - total.mean(-1, keepdims=True)
+    return centered / np.sqrt((centered**2).mean(-1, keepdims=True) + 1e-8)
+
+
+def half(x, y):
+    total = (x + y).astype("float16")
+    centered = total - total.mean(-1, keepdims=True)
+    return centered / np.sqrt((centered**2).mean(-1, keepdims=True) + 1e-5)
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        *(Pre, Pre(), AddAndNorm, AddAndNorm(norm_first=True), bare, half),
+        *(lambda d, e=e: Block(d, (), "", e) for e in (1e-3, 1e-5, 1e-9, 1e-12)),
+    ],
+)
+def test_honest_norms_are_right_with_any_epsilon(candidate):
+    report = check(candidate, "add_norm")
+    assert (report.passed, report.mistakes) == (True, ()), str(report)
+
+
+@pytest.mark.parametrize(
+    "candidate", [lambda x, y: x + y, lambda x, y: bare(0 * x, y), lambda x, y: y]
+)
+def test_a_missing_norm_or_residual_is_none_of_the_known_mistakes(candidate):
+    report = check(candidate, "add_norm")
+    assert (report.passed, report.mistakes) == (False, ())
