@@ -144,7 +144,8 @@ INSIDE = (2, 3, 8, 9, 10, 12, 23, 24, "joint", "n-1", 28)
 PAIRS = [
     pair
     for pair in itertools.combinations(INSIDE, 2)
-    if set(pair) not in ({2, 3}, {"joint", "n-1"})  # 한 곳의 두 실수는 하나만 남습니다
+    # 한 곳의 두 실수는 하나만 남고, 열을 따라 씌우면 곱한 것과 더한 것이 같습니다
+    if set(pair) not in ({2, 3}, {"joint", "n-1"}, {3, 9})
 ]
 
 
@@ -180,6 +181,12 @@ def test_a_decoder_layer_is_told_what_is_wrong(one, norm_first):
 def test_a_decoder_layer_with_two_mistakes_is_told_both(pair):
     report = check(kind_of(DecoderBlock, wrong=pair), "decoder_layer")
     assert report.mistakes == numbers(pair), str(report)
+
+
+def test_two_mistakes_that_look_like_one_are_named_as_the_one():
+    """모두 가린 열은 점수가 0이어도 큰 음수여도 고릅니다."""
+    mine = kind_of(EncoderBlock, wrong=(3, 9))
+    assert check(mine, "encoder_layer").mistakes == (9,)
 
 
 def test_one_layer_called_often_is_named():

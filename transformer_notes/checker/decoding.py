@@ -5,7 +5,7 @@
 그래서 실수가 함께 있어도 따로 알아봅니다. 바르게 쓴 빔 탐색들이 서로 다른 답을 낼 만한
 표는 없습니다.
 
-후보의 인자는 `next_logits, bos, eos, max_length`입니다. 빔 탐색은 `beam_size`도 받습니다.
+후보의 인자는 `next_logits, bos, eos, max_length`이고, 빔 탐색은 `beam_size`도 받습니다.
 
 - `next_logits(ids)`는 정수 (batch, n)을 받아 다음 토큰의 로짓 (batch, vocab)을 줍니다.
 - 캐시를 쓰는 후보는 같은 것을 한 토큰씩 부릅니다. `cache = next_logits.start(batch)`로

@@ -58,8 +58,8 @@ class Reading:
     final: tuple | None = None
     #: 읽는 방법에서 이미 드러난 실수.
     mistakes: tuple = ()
-    #: 드문 방법. 실수를 켜지 않고만 견줍니다.
-    rare: bool = False
+    #: 함께 켜 볼 스위치의 수. 드문 방법에서는 켜지 않습니다.
+    most: int = 2
 
     def evidence(self, number):
         """가중치에서 드러난 실수의 예입니다."""
@@ -115,7 +115,7 @@ def read_layers(built, d_model, heads, attentions):
             continue
         for count in [known] if known else _divisors(width):
             found += _readings(layers, final, count, mistakes, attentions)
-    return sorted(found, key=lambda reading: reading.rare)
+    return sorted(found, key=lambda reading: -reading.most)
 
 
 def _readings(layers, final, heads, mistakes, attentions):
@@ -127,7 +127,8 @@ def _readings(layers, final, heads, mistakes, attentions):
             (False, True), ("relu", "gelu")
         ):
             stack = layers * repeat
-            yield Reading(stack, heads, norm_first, activation, final, shared)
+            most = 2 if repeat == 1 else 1
+            yield Reading(stack, heads, norm_first, activation, final, shared, most)
     for order, norm_order in itertools.product(orders, norm_orders):
         turned = [
             Layer(
@@ -139,7 +140,7 @@ def _readings(layers, final, heads, mistakes, attentions):
         ]
         activations = ("relu", "gelu", "swish") if order == orders[0] else ("relu",)
         for norm_first, kind in itertools.product((False, True), activations):
-            yield Reading(turned, heads, norm_first, kind, final, mistakes, rare=True)
+            yield Reading(turned, heads, norm_first, kind, final, mistakes, most=0)
 
 
 def _parts(entries, d, transposed):

@@ -148,6 +148,7 @@ class _Block(Kind):
     factory = (D_MODEL, HEADS, D_FF)
     sizes = ((8, 4, 12),)
     strict = False
+    together = 2
     #: 마스크의 꼴이 틀리면 실행되지 않습니다. 처음 설명되는 꼴이 맞습니다.
     first_style = True
     unread = (
@@ -185,7 +186,7 @@ class _Block(Kind):
         return None if reading is None else self.result(case, switches, reading)[0]
 
     def agrees(self, outcome, case, switches, reading):
-        if switches and reading.rare:
+        if len(switches) > reading.most:
             return False
         try:
             with np.errstate(all="ignore"):
@@ -195,6 +196,8 @@ class _Block(Kind):
         if outcome.value is None:
             return False
         kept = ~free[..., np.newaxis]
+        if not kept.any():
+            return False  # 아무것도 견주지 못하면 설명이 아닙니다
         tolerance = max(outcome.tolerance, LOOSE)
         return close(outcome.value * kept, expected * kept, tolerance)
 
@@ -308,7 +311,7 @@ class DecoderLayer(_Block):
     title = "디코더 층"
     arguments = (X, MEMORY, MASK, MEMORY_MASK)
     switches = (
-        *("2", "2 memory", "3 large", "5", "7 self", "7 padding", "8", "9"),
+        *("2", "2 memory", "3 zero", "3 large", "7 self", "7 padding", "8", "9"),
         *("11 110", "11 101", "11 100", *_BLOCK),
     )
     attentions = 2

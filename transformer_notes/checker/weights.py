@@ -8,7 +8,7 @@ import numpy as np
 from transformer_notes.checker.tensors import loaded, to_backend, to_numpy
 
 #: 객체 안을 이만큼 깊이 들여다봅니다.
-DEPTH = 4
+DEPTH = 6
 
 
 def collect(target):
