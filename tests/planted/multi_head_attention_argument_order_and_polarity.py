@@ -8,7 +8,8 @@ class MHA(tf.keras.layers.Layer):
         super().__init__()
         self.inner = tf.keras.layers.MultiHeadAttention(num_heads, d_model // num_heads)
 
-    def call(self, v, k, q, attention_mask=None):
+    def call(self, query, key, value, attention_mask=None):
+        v, k, q = query, key, value
         if attention_mask is not None:
             attention_mask = tf.logical_not(tf.cast(attention_mask, tf.bool))
         return self.inner(q, v, k, attention_mask=attention_mask)

@@ -8,7 +8,8 @@ class Attention(keras.layers.Layer):
         super().__init__()
         self.mha = keras.layers.MultiHeadAttention(num_heads, d_model // num_heads)
 
-    def call(self, v, k, q, attention_mask=None):
+    def call(self, query, key, value, attention_mask=None):
+        v, k, q = query, key, value
         return self.mha(query=q, key=k, value=v, attention_mask=attention_mask)
 
 

@@ -1,6 +1,7 @@
 """후보를 기준과 견주어 판정합니다."""
 
 import copy
+import functools
 import itertools
 
 import numpy as np
@@ -68,7 +69,7 @@ class Group:
     def __init__(self, candidate, size, backend, style):
         kind = candidate.kind
         rng = np.random.default_rng(SEED)
-        self.size, self.built, self.readings = size, candidate.build(size), ()
+        self.kind, self.size, self.built = kind, size, candidate.build(size)
         cases = enumerate(kind.cases(rng, size))
         cases = {i: case for i, case in cases if kind.takes(case, style)}
         self.places, self.cases = list(cases), list(cases.values())
@@ -81,11 +82,14 @@ class Group:
             run(self.cases[0])  # Keras의 층은 불러야 가중치가 생깁니다
             weights.randomise(self.built, rng)
         self.outcomes = [run(case) for case in self.cases]
-        if not self.failed:
-            self.readings = sorted(
-                kind.readings(self.built, size),
-                key=lambda r: (bool(wrong_in(r)), len(mistakes_of(r))),
-            )
+
+    @functools.cached_property
+    def readings(self):
+        """가중치를 읽는 방법들. 드러난 잘못이 적은 것이 먼저입니다."""
+        return sorted(
+            self.kind.readings(self.built, self.size),
+            key=lambda r: (bool(wrong_in(r)), len(mistakes_of(r))),
+        )
 
     @property
     def failed(self):
@@ -205,8 +209,9 @@ def _judge(kind, candidate):
             except Exception as caught:  # 후보를 만들다 난 예외
                 error = error or failure_of(caught, {})
                 continue
-            if trial.failed or not any(map(trial.same_as, tried)):
-                tried.append(trial)
+            if not trial.failed and any(map(trial.same_as, tried)):
+                continue
+            tried.append(trial)
             if explained := not trial.failed and trial.explain(frozenset(), False):
                 if not explained.numbers and not explained.wrong:
                     return _explained(kind, trial, explained)
