@@ -95,7 +95,7 @@ def test_a_loss_is_told_what_is_wrong(average, twice):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {*parts[0], *parts[1], *parts[2]}
+        (*parts[0], *parts[1], *parts[2])
         for parts in itertools.product(AVERAGES, [(), (29,)], [(), (33,)])
     ],
     ids=str,
