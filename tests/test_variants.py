@@ -76,6 +76,14 @@ def test_every_kind_has_seven_honest_styles(kind):
     assert len([path for path in HONEST if kind_of(path) == kind]) >= 7
 
 
+def test_a_kind_tells_which_mistakes_it_sees():
+    from transformer_notes.checker import KINDS as told
+
+    assert {n for kind in told.values() for n in kind.sees} | {41} == SEEN
+    for path in PLANTED:
+        assert set(load(path).mistakes) <= {*told[kind_of(path)].sees, 41}, path
+
+
 def test_every_mistake_that_can_be_seen_is_planted():
     planted = set()
     for path in PLANTED:

@@ -185,6 +185,7 @@ class AddNorm(Kind):
         "28 inner",
         "28 bare",
     )
+    shown = (27,)
     together = 3
 
     def sizes_of(self, built):

@@ -65,6 +65,7 @@ class MultiHeadAttention(Masked):
         *("8", "8 d_model", "9", "10 both", "10 split", "10 join"),
         *(*ROLES, "12", "14"),
     )
+    shown = (13,)
     together = 2
     ranks = (4, 3, 2)
     #: d_model을 우리가 골랐는지. 아직 모르면 None입니다.

@@ -59,10 +59,17 @@ class Kind:
     extras = {}
     #: `reference`의 스위치. "26"이나 "26 n-1"처럼 실수의 번호로 시작합니다.
     switches = ()
+    #: 스위치 없이, 학습할 때의 결과나 dtype에서 드러나는 실수의 번호.
+    shown = ()
     #: 한꺼번에 켜 보는 스위치의 수.
     together = 3
     #: 후보의 마스크에서 참이 뜻하는 것. `check`가 정합니다.
     mask_true = "attend"
+
+    @property
+    def sees(self):
+        """이름을 댈 수 있는 실수의 번호들. 작은 것이 먼저입니다."""
+        return sorted({*map(number, self.switches), *self.shown})
 
     def prepare(self, trial):
         """사례를 모두 실행한 뒤, 견주기 전에 한 번 불립니다."""

@@ -265,6 +265,7 @@ class EncoderLayer(_Block):
     title = "인코더 층"
     arguments = (X, MASK)
     switches = (*_INSIDE, *_BLOCK)
+    shown = (25,)
 
     def cases(self, rng, size):
         for batch, length in ((1, 2), (1, 3), (1, 5), (3, 4)):
@@ -314,6 +315,7 @@ class DecoderLayer(_Block):
         *("2", "2 memory", "3 zero", "3 large", "7 self", "7 padding", "8", "9"),
         *("11 110", "11 101", "11 100", *_BLOCK),
     )
+    shown = (25,)
     attentions = 2
 
     def cases(self, rng, size):

@@ -36,6 +36,7 @@ class PositionalEncoding(Kind):
         ("d_model", "dim", "depth", "d", "embed_dim", "model_dim"),
     )
     switches = ("15", "16", "17")
+    shown = (20,)
 
     def cases(self, rng, size):
         for length, d_model in ((2, 2), (2, 4), (3, 6), (7, 8), (12, 16)):
