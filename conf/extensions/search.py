@@ -19,11 +19,15 @@ from sphinx import addnodes
 NAMES = Path(__file__).with_name("search_names.toml")
 
 _SKIPPED = (nodes.comment, nodes.image, nodes.raw, nodes.system_message, nodes.target)
+#: 코드에서는 이름만 담습니다: 점 뒤의 이름, 밑줄이나 가운데 대문자가 있는 이름
+_NAME = re.compile(r"(?<=\.)[a-z]{4,}\b|[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*")
+#: 오류 메시지는 그대로 쳐서 찾으므로 글로 담습니다.
+_ERROR = re.compile(r"^\w*(?:Error|Exception)\b.*", re.MULTILINE)
 _ENGLISH = re.compile(r"([A-Za-z][\w \-]*?)(?:\(([A-Za-z\-]+)\))?[.,]\s")
 
 
 def entries_of(doctree, labels):
-    """쪽의 절, 용어, API의 이름마다 (id, 제목, 글, 코드)를 책에 나온 차례로 냅니다."""
+    """쪽의 절, 용어, API의 이름마다 (id, 제목, 글, 코드의 이름)를 책에 나온 차례로 냅니다."""
     entries = []
 
     def open_entry(anchor, heading):
@@ -44,14 +48,15 @@ def entries_of(doctree, labels):
                 if signature["ids"]:
                     name = signature.get("fullname", signature.astext())
                     entry = open_entry(signature["ids"][0], name)
-                entry[3].append(signature.astext())
+                entry[3].append(_joined(signature.astext()))
                 read(node.next_node(addnodes.desc_content), entry)
             case nodes.term() if node["ids"] and node["ids"][0].startswith("term-"):
                 open_entry(node["ids"][0], _joined(_text(node)))
             case nodes.definition() if entries and entries[-1][0].startswith("term-"):
                 entries[-1][2].append(_text(node))
             case nodes.literal_block():
-                entry[3].append(node.astext())
+                entry[2].extend(_ERROR.findall(node.astext()))
+                entry[3].extend(_NAME.findall(node.astext()))
             case nodes.TextElement():
                 entry[2].append(_text(node))
             case node if isinstance(node, _SKIPPED):
@@ -62,8 +67,9 @@ def entries_of(doctree, labels):
 
     read(doctree, ("", "", [], []))
     return [
-        [anchor, heading, _joined(" ".join(text)), "\n".join(code)]
-        for anchor, heading, text, code in entries
+        [anchor, heading, text, " ".join(dict.fromkeys(n for n in names if n not in text))]
+        for anchor, heading, parts, names in entries
+        for text in [_joined(" ".join(parts))]
     ]
 
 

@@ -10,16 +10,19 @@
 const notesSearch = (() => {
   // 점수의 무게. 제목에 있는 말은 본문에 있는 말보다 그 쪽이 무엇을 다루는지 잘 말합니다.
   const WEIGHT = {
-    title: 3, heading: 5, length: 0.6, saturation: 1.5,
-    name: 1.6, word: 1, pair: 1.2, phrase: 2, part: 0.3, code: 0.5,
-    exact: 8, definition: 14, page: 0.12,
+    title: 0.5, heading: 0.5, length: 0.6, saturation: 1.5,
+    name: 1.6, word: 1, short: 0.7, pair: 1.2, phrase: 2, part: 0.3,
+    exact: 8, definition: 14, page: 0.1, api: 0.4,
   };
 
   // 뜻이 없거나 어느 절에나 있는 말
   const EMPTY = new Set(("왜 어떻게 무엇 무엇을 무엇이 뭐 뭔가 뭐야 뭐예요 뭔가요 뭔데 그냥 너무 좀 수 때 것 거 건 게 "
     + "안 못 더 다 잘 왜요 어떤 어디 어디서 언제 몇 그 이 저 및 또 또는 그리고 인데 이란 란 있나 있나요 있나요? 있어 있음 "
     + "없나 하나 하나요 하죠 하나 해요 하는 하면 하는지 하려면 한 할 해 돼요 되나요 되나 되죠 안돼요 되는 되는지 "
-    + "the a an of to is in for and or vs how why what with on by do does").split(" "));
+    + "보 알 쓰 써 같 있 없 되 말 주 나 오 the a an of to is in for and or vs how why what with on by do does").split(" "));
+
+  // 용어만 쳤거나 뜻을 물었는지
+  const DEFINED = /^(?:\s|이?란|뜻|의미|무엇|뭐|뭔가요|인가요|이야|이?에요|예요|\?)*$/;
 
   // 낱말 뒤에서 떼는 말. 긴 것부터 봅니다.
   const PARTICLES = ("으로부터 에서부터 이라는 이라고 에서는 에서의 에게서 까지만 까지도 으로는 으로도 이라도 부터는 보다는 "
@@ -28,7 +31,7 @@ const notesSearch = (() => {
     + "은 는 이 가 을 를 의 에 와 과 도 만 로 랑 나 란 들 번").split(" ");
   const ENDINGS = ("하려면 하나요 하는지 하는법 합니다 하기 하는 하면 하고 해요 하죠 했다 했는데 "
     + "되나요 됩니다 되는지 되는 되면 돼요 되죠 "
-    + "려면 나요 는지 는데 네요 아요 어요 여요 습니다 입니다 는가 은가 을까 ㄹ까 지만 면서 거나 도록 "
+    + "았다 었다 았는데 었는데 았어요 었어요 려면 나요 는지 는데 네요 아요 어요 여요 습니다 입니다 는가 은가 을까 ㄹ까 지만 면서 거나 도록 "
     + "으면 으려면 아서 어서 니까 을때는 때는 을때 기는 기도 면 고 지 게 나 죠 기 는 은 을 던 다 요 네 음 며 자 라").split(" ");
   const byLength = (a, b) => b.length - a.length;
   PARTICLES.sort(byLength);
@@ -43,11 +46,24 @@ const notesSearch = (() => {
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/(\d),(?=\d{3}(?!\d))/g, "$1")
     .toLowerCase();
 
-  /** 받침이 없는 마지막 글자는 받침이 있어도 됩니다: 나누 → 나[누-눟] */
+  /** 끝 글자의 받침과, 줄어든 홀소리를 열어 둡니다: 나누 → 나[누-눟눠-눻], 올리 → 올[리-맇려-렿] */
   function open(syllable) {
-    const code = syllable.charCodeAt(0);
-    if (!HANGUL.test(syllable) || (code - 0xac00) % 28) return syllable;
-    return `[${syllable}-${String.fromCharCode(code + 27)}]`;
+    const code = syllable.charCodeAt(0) - 0xac00;
+    if (!HANGUL.test(syllable) || code % 28) return syllable;
+    const vowel = Math.floor(code / 28) % 21;
+    const range = (first) => `${String.fromCharCode(first)}-${String.fromCharCode(first + 27)}`;
+    const shortened = { 20: 6, 13: 14, 8: 9, 0: 1 }[vowel]; // ㅣ→ㅕ, ㅜ→ㅝ, ㅗ→ㅘ, ㅏ→ㅐ(하→해)
+    const more = shortened === undefined ? "" : range(syllable.charCodeAt(0) + (shortened - vowel) * 28);
+    return `[${range(syllable.charCodeAt(0))}${more}]`;
+  }
+
+  /** 줄어든 지난 일과 이름꼴을 줄기로 되돌립니다: 올렸 → 올리, 했 → 하, 다름 → 다르 */
+  function unfold(word) {
+    const code = word.charCodeAt(word.length - 1) - 0xac00;
+    const [vowel, end] = [Math.floor(code / 28) % 21, code % 28];
+    if (end !== 20 && end !== 16) return word; // ㅆ, ㅁ
+    const full = end === 20 ? { 6: 20, 14: 13, 9: 8, 1: 0 }[vowel] ?? vowel : vowel;
+    return word.slice(0, -1) + String.fromCharCode(code + 0xac00 - end + (full - vowel) * 28);
   }
 
   /** 말 하나를 띄어 썼든 붙여 썼든 찾는 정규식의 글 */
@@ -78,7 +94,7 @@ const notesSearch = (() => {
         fields: [tidy(entries[0][1]), tidy(heading), tidy(text), tidy(code)],
       })));
     for (const section of sections) {
-      section.size = section.fields[2].length + section.fields[3].length / 4;
+      section.size = section.fields[2].length + section.fields[3].length;
     }
     average = sections.reduce((sum, s) => sum + s.size, 0) / sections.length;
     counts = new Map();
@@ -117,12 +133,15 @@ const notesSearch = (() => {
 
   // 찾는 말 --------------------------------------------------------------------
 
+  /** 조사나 어미를 뗀 줄기와, 그것이 움직임을 나타내는 말인지 */
   function stem(word) {
     for (const list of [PARTICLES, ENDINGS]) {
       const end = list.find((e) => word.endsWith(e) && word.length - e.length >= 2);
       if (end) return [word.slice(0, -end.length), list === ENDINGS];
     }
-    return [word, false];
+    const end = word.length > 1
+      && [...PARTICLES, ...ENDINGS].sort(byLength).find((e) => word.endsWith(e) && word.length > e.length);
+    return end ? [word.slice(0, -end.length), false] : [word, false];
   }
 
   /** 찾는 말을 무게가 있는 정규식들로 바꿉니다. */
@@ -140,7 +159,9 @@ const notesSearch = (() => {
       if (!terms.some((t) => t.source === source)) terms.push({ source, weight, shown, opened });
     };
     let concepts = 0;
-    for (const { name, all } of names) {
+    // 코드의 이름을 쳤다면 그 이름을 찾습니다. 이름 속의 낱말을 용어로 읽지 않습니다.
+    const code = !HANGUL.test(query) && /[a-z]_[a-z]|[a-z][A-Z]|[=(]/.test(query);
+    for (const { name, all } of code ? [] : names) {
       const syllables = name.replace(/[^가-힣]/g, "").length;
       const edge = syllables && syllables < 3 ? "(?<![가-힣])" : "";
       const inQuery = new RegExp(
@@ -159,8 +180,12 @@ const notesSearch = (() => {
         continue;
       }
       const [base, verb] = stem(word);
-      if (base.length === 1 && verb) continue;
-      add(pattern(base, verb), WEIGHT.word, [base], verb);
+      if (base.length === 1) {
+        if (!EMPTY.has(base)) add(`(?<![가-힣])${base}`, WEIGHT.short, [base]);
+        continue;
+      }
+      const root = unfold(base);
+      add(pattern(root, verb || root !== base), WEIGHT.word, [root]);
       const syllables = base.match(/[가-힣]/g) || [];
       for (let i = 0; syllables.length > 2 && i + 1 < syllables.length; i += 1) {
         add(pattern(syllables[i] + syllables[i + 1]), WEIGHT.part, []);
@@ -173,13 +198,13 @@ const notesSearch = (() => {
       add(pattern(`${all[i]} ${all[i + 1]}`, true), WEIGHT.pair, []);
     }
     if (all.length > 1 || /[_\d]/.test(whole)) add(pattern(whole), WEIGHT.phrase, [whole]);
-    return { terms, fixed, whole, only: concepts === 1 && !words.length };
+    return { terms, fixed, whole, code, only: concepts === 1 && DEFINED.test(rest) };
   }
 
   /** 한 번도 나오지 않는 말은 자모나 글자 하나가 다른 말로 고쳐 봅니다. */
   function mended(word) {
     const hangul = HANGUL.test(word);
-    if (word.length < 2 || EMPTY.has(word)) return word;
+    if (EMPTY.has(word) || word.normalize("NFD").length < (hangul ? 6 : 4)) return word;
     const [base] = hangul ? stem(word) : [word];
     if (count(pattern(base, true)).length || names.some(({ name }) =>
       name.replace(/[\s_-]/g, "").includes(word))) return word;
@@ -207,7 +232,7 @@ const notesSearch = (() => {
       else words.set(word, [word.normalize("NFD"), n]);
     };
     for (const { fields } of sections) {
-      for (const word of fields.join(" ").match(/[가-힣]{2,}|[a-z]{4,}/g) || []) {
+      for (const word of fields.slice(1, 3).join(" ").match(/[가-힣]{2,}|[a-z]{4,}/g) || []) {
         put(HANGUL.test(word) ? stem(word)[0] : word, 1);
       }
     }
@@ -237,19 +262,22 @@ const notesSearch = (() => {
 
   /** 쪽마다 가장 나은 절들. 점수가 높은 쪽부터입니다. */
   function find(query) {
-    const { terms, fixed, whole, only } = understand(query);
+    const { terms, fixed, whole, code, only } = understand(query);
     const scores = new Map();
     for (const term of terms) {
       const found = count(term.source);
-      const rarity = Math.log(1 + (sections.length - found.length + 0.5) / (found.length + 0.5));
-      for (const [i, [title, heading, text, code]] of found) {
+      const rarity = (n) => Math.log(1 + (sections.length - n + 0.5) / (n + 0.5));
+      const inText = rarity(found.length);
+      const inHeading = rarity(found.filter(([, n]) => n[1]).length);
+      const inTitle = rarity(found.filter(([, n]) => n[0]).length);
+      for (const [i, [title, heading, text, inCode]] of found) {
         const { size, first } = sections[i];
         const long = 1 - WEIGHT.length + (WEIGHT.length * size) / average;
-        const n = WEIGHT.title * Math.min(title, 1) + (first ? 0 : WEIGHT.heading * Math.min(heading, 1))
-          + (first ? WEIGHT.heading * Math.min(title, 1) : 0)
-          + (text + WEIGHT.code * code) / long;
-        const gain = (term.weight * rarity * n) / (n + WEIGHT.saturation);
-        scores.set(i, (scores.get(i) || 0) + gain);
+        const n = (text + inCode) / long;
+        let gain = (inText * n) / (n + WEIGHT.saturation);
+        if (heading) gain += WEIGHT.heading * inHeading;
+        if (title) gain += WEIGHT.title * inTitle * (first ? 1 : 0.5);
+        scores.set(i, (scores.get(i) || 0) + term.weight * gain);
       }
     }
     const flat = (text) => tidy(text).replace(/[\s_-]/g, "");
@@ -261,8 +289,10 @@ const notesSearch = (() => {
       const exact = heading === target || heading.split(".").pop() === target;
       const named = only && section.anchor.startsWith("term-")
         && terms[0].shown.some((name) => flat(name) === heading);
+      const api = section.page === "reference/api";
       if (named) score += WEIGHT.definition;
-      else if (exact) score += WEIGHT.exact;
+      else if (exact && (code || !api)) score += WEIGHT.exact;
+      else if (api) score *= WEIGHT.api;
       if (!pages.has(section.page)) pages.set(section.page, []);
       pages.get(section.page).push({ section, score });
     }
@@ -273,6 +303,146 @@ const notesSearch = (() => {
     });
     results.sort((a, b) => b.score - a.score || a.hits[0].section.order - b.hits[0].section.order);
     return { results, terms, fixed };
+  }
+
+  // 화면 ----------------------------------------------------------------------
+
+  const root = document.documentElement.dataset.content_root;
+  let loading;
+
+  /** 색인을 처음 찾을 때 한 번만 읽습니다. 파일로 연 쪽에서도 스크립트는 읽을 수 있습니다. */
+  function load() {
+    loading ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = `${root}_static/search_index.js`;
+      script.onload = resolve;
+      script.onerror = () => { loading = undefined; reject(new Error("색인이 없습니다")); };
+      document.head.append(script);
+    });
+    return loading;
+  }
+
+  const element = (name, className, text = "") => {
+    const made = document.createElement(name);
+    made.className = className;
+    made.textContent = text;
+    return made;
+  };
+
+  /** 찾은 말에 표시를 한 글. 표시가 많이 모인 곳을 골라 자릅니다. */
+  function snippet(section, terms, room = 150) {
+    const text = section.text.search(marker(terms)) < 0 && section.code
+      ? section.code.split(" ").join(" · ") : section.text;
+    const marks = [...text.matchAll(marker(terms))].map((m) => [m.index, m.index + m[0].length]);
+    const within = (from) => new Set(marks.filter(([a, b]) => a >= from && b <= from + room)
+      .map(([a, b]) => text.slice(a, b).toLowerCase())).size;
+    const starts = marks.map(([a]) => Math.max(0, a - 30));
+    let from = starts.reduce((best, at) => (within(at) > within(best) ? at : best), starts[0] ?? 0);
+    if (from) from = text.indexOf(" ", from) + 1;
+    const to = Math.min(text.length, from + room);
+    const shown = element("span", "snippet", from ? "… " : "");
+    let at = from;
+    for (const [a, b] of marks.filter(([a, b]) => a >= from && b <= to)) {
+      shown.append(text.slice(at, a), element("mark", "", text.slice(a, b)));
+      at = b;
+    }
+    shown.append(text.slice(at, to), to < text.length ? " …" : "");
+    return shown;
+  }
+
+  function marker(terms) {
+    const sources = terms.filter(({ shown }) => shown.length).map(({ source }) => source);
+    return new RegExp(sources.join("|") || "$^", "gi");
+  }
+
+  /** 절의 주소. 도착한 쪽이 찾은 말을 칠하도록 본문에 있는 그대로의 말을 덧붙입니다. */
+  function address(section, terms) {
+    const words = [...section.text.matchAll(marker(terms))].map(([word]) => word.toLowerCase())
+      .filter((word) => word.length > 1 && !/\s/.test(word));
+    const marked = [...new Set(words)].slice(0, 6).join(" ");
+    const query = marked ? `?highlight=${encodeURIComponent(marked)}` : "";
+    return `${root}${section.page}.html${query}#${encodeURIComponent(section.anchor)}`;
+  }
+
+  function entry({ hits }, terms) {
+    const item = element("li", "search-result");
+    const [{ section: best }, ...others] = hits;
+    const link = element("a", "");
+    link.href = address(best, terms);
+    const where = element("span", "where", best.title);
+    if (best.heading !== best.title) where.append(" — ", element("strong", "", best.heading));
+    link.append(where, snippet(best, terms));
+    item.append(link);
+    for (const { section, score } of others.slice(0, 2)) {
+      if (score < hits[0].score / 2) break;
+      const more = element("a", "more", section.heading);
+      more.href = address(section, terms);
+      item.append(more);
+    }
+    return item;
+  }
+
+  function attach(form) {
+    const input = form.querySelector("input");
+    const status = element("p", "search-status");
+    status.setAttribute("role", "status");
+    status.setAttribute("aria-live", "polite");
+    const list = element("ol", "search-results");
+    form.after(status, list);
+    let timer, asked;
+
+    async function show() {
+      const query = (asked = input.value.trim());
+      if (!query) {
+        status.textContent = "";
+        list.replaceChildren();
+        return;
+      }
+      try {
+        await load();
+      } catch {
+        status.textContent = "검색에 쓰는 파일(_static/search_index.js)을 읽지 못했습니다.";
+        return;
+      }
+      if (query !== asked) return; // 읽는 동안 더 쳤습니다
+      const { results, terms, fixed } = find(query);
+      const mended = fixed.map(([from, to]) => `‘${from}’ 대신 ‘${to}’. `).join("");
+      status.textContent = mended + (results.length
+        ? `${results.length}쪽에서 찾았습니다.`
+        : `‘${query}’이(가) 나오는 곳이 없습니다. 다른 이름이나 더 짧은 말로 찾아 보세요.`);
+      list.replaceChildren(...results.slice(0, 12).map((result) => entry(result, terms)));
+    }
+
+    input.addEventListener("focus", () => load().catch(() => {}));
+    input.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(show, 120);
+    });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      clearTimeout(timer);
+      show().then(() => list.querySelector("a")?.click());
+    });
+    // 화살표로 결과를 오가고, Enter로 엽니다. Esc는 창을 닫습니다.
+    form.parentElement.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step || event.isComposing) return;
+      const stops = [input, ...list.querySelectorAll("a")];
+      const next = stops[stops.indexOf(document.activeElement) + step];
+      if (stops.includes(document.activeElement) && next) {
+        event.preventDefault();
+        next.focus();
+      }
+    });
+    return { input, show };
+  }
+
+  for (const form of document.querySelectorAll("form.bd-search")) {
+    const { input, show } = attach(form);
+    if (form.closest("dialog")) continue;
+    input.value = new URLSearchParams(location.search).get("q") || ""; // search.html
+    input.focus();
+    show();
   }
 
   return { accept, find, understand, WEIGHT };
