@@ -1,8 +1,8 @@
-"""검색에 쓸 글을 절마다 모읍니다. 찾는 일은 브라우저가 합니다(``static/search.js``).
+"""검색에 쓸 글을 절마다 모읍니다. 찾는 일은 브라우저가 합니다.
 
-색인은 낱말표가 아니라 글 그 자체입니다. 조사를 떼거나 두 글자씩 자르는 규칙은 한
-곳(search.js)에만 있고, 결과에 보일 글도 따로 담지 않아도 됩니다. 파일로 연 쪽은 다른
-파일을 읽지 못하므로, 읽을 때 함수를 부르는 스크립트로 담습니다.
+색인은 낱말표가 아니라 글 그 자체입니다. 조사를 떼고 낱말을 나누는 규칙은 한
+곳(``static/search_engine.js``)에만 있고, 결과에 보일 글도 따로 담지 않습니다. 파일로
+연 쪽은 다른 파일을 읽지 못하므로, 색인은 읽을 때 함수를 부르는 스크립트입니다.
 
 같은 것을 부르는 여러 이름은 두 곳에서 옵니다: 용어집의 한국어와 영어, 그리고 옆의
 ``search_names.toml``.
@@ -18,16 +18,22 @@ from sphinx import addnodes
 
 NAMES = Path(__file__).with_name("search_names.toml")
 
-_SKIPPED = (nodes.comment, nodes.image, nodes.raw, nodes.system_message, nodes.target)
-#: 코드에서는 이름만 담습니다: 점 뒤의 이름, 밑줄이나 가운데 대문자가 있는 이름
-_NAME = re.compile(r"(?<=\.)[a-z]{4,}\b|[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*")
+_SKIPPED = (
+    nodes.comment,
+    nodes.image,
+    nodes.math_block,
+    nodes.raw,
+    nodes.system_message,
+)
+#: 코드에서는 이름만 담습니다: 밑줄이나 가운데 대문자가 있는 이름, 1e-5 같은 수
+_NAME = re.compile(r"[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\b\d(?:\.\d+)?e-\d+")
 #: 오류 메시지는 그대로 쳐서 찾으므로 글로 담습니다.
-_ERROR = re.compile(r"^\w*(?:Error|Exception)\b.*", re.MULTILINE)
+_ERROR = re.compile(r"\w+(?:Error|Exception): .*")
 _ENGLISH = re.compile(r"([A-Za-z][\w \-]*?)(?:\(([A-Za-z\-]+)\))?[.,]\s")
 
 
 def entries_of(doctree, labels):
-    """쪽의 절, 용어, API의 이름마다 (id, 제목, 글, 코드의 이름)를 책에 나온 차례로 냅니다."""
+    """쪽의 절, 용어, API의 이름마다 [id, 제목, 글, 코드의 이름]을 차례로 냅니다."""
     entries = []
 
     def open_entry(anchor, heading):
@@ -67,7 +73,12 @@ def entries_of(doctree, labels):
 
     read(doctree, ("", "", [], []))
     return [
-        [anchor, heading, text, " ".join(dict.fromkeys(n for n in names if n not in text))]
+        [
+            anchor,
+            heading,
+            text,
+            " ".join(dict.fromkeys(n for n in names if n not in text)),
+        ]
         for anchor, heading, parts, names in entries
         for text in [_joined(" ".join(parts))]
     ]
@@ -76,7 +87,7 @@ def entries_of(doctree, labels):
 def _text(node):
     if isinstance(node, nodes.Text):
         return str(node)
-    if isinstance(node, (nodes.math, nodes.math_block)):
+    if isinstance(node, nodes.math):
         return f" {readable_formula(node.astext())} "
     if isinstance(node, _SKIPPED):
         return ""
@@ -89,17 +100,21 @@ def _joined(text):
 
 
 def readable_formula(latex):
-    """LaTeX를 사람이 치는 모양으로 바꿉니다.
+    r"""LaTeX를 사람이 치는 모양으로 바꿉니다.
 
     Examples:
-        >>> readable_formula(r"\\frac{1}{\\sqrt{d_{\\mathrm{model}}}}")
+        >>> readable_formula(r"\frac{1}{\sqrt{d_{\mathrm{model}}}}")
         '1/√d_model'
     """
-    simple = re.sub(r"\\(mathrm|text|operatorname|mathbf|mathbb|left|right)\b", "", latex)
+    simple = re.sub(
+        r"\\(mathrm|text|operatorname|mathbf|mathbb|left|right)\b", "", latex
+    )
     simple = re.sub(r"\{(\w*)\}", r"\1", simple)
     simple = re.sub(r"\\sqrt\s*", "√", simple)
     simple = re.sub(r"√\{([^{}]*)\}", r"√\1", simple)
-    simple = re.sub(r"\\[dt]?frac\s*(\{[^{}]*\}|\w)\s*(\{[^{}]*\}|\w)", r"\1/\2", simple)
+    simple = re.sub(
+        r"\\[dt]?frac\s*(\{[^{}]*\}|\w)\s*(\{[^{}]*\}|\w)", r"\1/\2", simple
+    )
     simple = re.sub(r"\\\\|\\[,;:!]|\\quad|&", " ", simple)
     simple = re.sub(r"\\([a-zA-Z]+)", r"\1", simple)
     return " ".join(re.sub(r"[{}\\]", "", simple).split())
@@ -131,7 +146,9 @@ def merged(groups):
     """
     joined = []
     for group in groups:
-        same = [g for g in joined if {n.lower() for n in g} & {n.lower() for n in group}]
+        same = [
+            g for g in joined if {n.lower() for n in g} & {n.lower() for n in group}
+        ]
         if not same:
             joined.append(list(dict.fromkeys(group)))
             continue
@@ -168,7 +185,10 @@ def write_index(app, exception):
     script = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir, "_static", "search_index.js")
     path.write_text(f"openSearchIndex({script});\n", encoding="utf-8")
-    for unused in ["searchtools.js", "language_data.js"]:  # Sphinx의 검색은 쓰지 않습니다
+    for unused in [
+        "searchtools.js",
+        "language_data.js",
+    ]:  # Sphinx의 검색은 쓰지 않습니다
         path.with_name(unused).unlink(missing_ok=True)
 
 
