@@ -54,7 +54,7 @@ def entries_of(doctree, labels):
                 if signature["ids"]:
                     name = signature.get("fullname", signature.astext())
                     entry = open_entry(signature["ids"][0], name)
-                entry[3].append(_joined(signature.astext()))
+                entry[3].extend(_NAME.findall(signature.astext()))
                 read(node.next_node(addnodes.desc_content), entry)
             case nodes.term() if node["ids"] and node["ids"][0].startswith("term-"):
                 open_entry(node["ids"][0], _joined(_text(node)))
@@ -88,7 +88,7 @@ def _text(node):
     if isinstance(node, nodes.Text):
         return str(node)
     if isinstance(node, nodes.math):
-        return f" {readable_formula(node.astext())} "
+        return readable_formula(node.astext())
     if isinstance(node, _SKIPPED):
         return ""
     text = "".join(_text(child) for child in node.children)
@@ -106,17 +106,18 @@ def readable_formula(latex):
         >>> readable_formula(r"\frac{1}{\sqrt{d_{\mathrm{model}}}}")
         '1/√d_model'
     """
-    simple = re.sub(
-        r"\\(mathrm|text|operatorname|mathbf|mathbb|left|right)\b", "", latex
-    )
-    simple = re.sub(r"\{(\w*)\}", r"\1", simple)
-    simple = re.sub(r"\\sqrt\s*", "√", simple)
-    simple = re.sub(r"√\{([^{}]*)\}", r"√\1", simple)
-    simple = re.sub(
-        r"\\[dt]?frac\s*(\{[^{}]*\}|\w)\s*(\{[^{}]*\}|\w)", r"\1/\2", simple
-    )
-    simple = re.sub(r"\\\\|\\[,;:!]|\\quad|&", " ", simple)
-    simple = re.sub(r"\\([a-zA-Z]+)", r"\1", simple)
+    rules = [
+        (r"\\(?:mathrm|text|operatorname|math[a-z]+)\s*\{([^{}]*)\}", r"\1"),
+        (r"\\(?:left|right|displaystyle)\b", ""),
+        (r"([_^])\{(\w*)\}", r"\1\2"),
+        (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
+        (r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
+        (r"\\\\|\\[,;:!]|\\quad|&", " "),
+        (r"\\([a-zA-Z]+)", r"\1"),
+    ]
+    simple = latex
+    for found, plain in rules:
+        simple = re.sub(found, plain, simple)
     return " ".join(re.sub(r"[{}\\]", "", simple).split())
 
 
@@ -138,11 +139,11 @@ def names_of(pages):
 
 
 def merged(groups):
-    """이름이 하나라도 같은 묶음을 합칩니다.
+    """이름이 하나라도 같은 묶음을 합칩니다. 이름이 하나뿐이면 버립니다.
 
     Examples:
         >>> merged([["쿼리", "query"], ["값"], ["질의", "쿼리"]])
-        [['쿼리', 'query', '질의'], ['값']]
+        [['쿼리', 'query', '질의']]
     """
     joined = []
     for group in groups:

@@ -11,7 +11,7 @@ const notesSearch = (() => {
   // 점수의 무게. 제목에 있는 말은 본문에 있는 말보다 그 쪽이 무엇을 다루는지 잘 말합니다.
   const WEIGHT = {
     title: 0.4, heading: 0.5, length: 0.6, saturation: 1.5,
-    name: 1.6, word: 1.2, short: 0.9, pair: 1.2, phrase: 2, part: 0.4,
+    name: 1.6, word: 1.2, short: 0.9, pair: 1.2, phrase: 2, part: 0.5,
     exact: 8, definition: 14, page: 0.1, api: 0.4, term: 0.8,
   };
 
