@@ -154,6 +154,7 @@ def test_the_whole_path_by_keyboard(visit):  # noqa: F811
     page.keyboard.press("Escape")
     assert not page.locator("#pst-search-dialog").is_visible()
     page.keyboard.press("Control+k")
+    page.keyboard.type("잔차 연결이 왜")
     page.keyboard.press("Enter")
     page.wait_for_url("**#*")
     page.wait_for_selector("span.highlighted", state="attached")

@@ -63,6 +63,8 @@ def entries_of(doctree, labels):
             case nodes.literal_block():
                 entry[2].extend(_ERROR.findall(node.astext()))
                 entry[3].extend(_NAME.findall(node.astext()))
+            case nodes.paragraph() if "reading-time" in node["classes"]:
+                pass
             case nodes.TextElement():
                 entry[2].append(_text(node))
             case node if isinstance(node, _SKIPPED):
@@ -109,6 +111,7 @@ def readable_formula(latex):
     rules = [
         (r"\\(?:mathrm|text|operatorname|math[a-z]+)\s*\{([^{}]*)\}", r"\1"),
         (r"\\(?:left|right|displaystyle)\b", ""),
+        (r"\\[lc]?dots\b", "…"),
         (r"([_^])\{(\w*)\}", r"\1\2"),
         (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
         (r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),

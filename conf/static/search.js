@@ -57,8 +57,8 @@
   }
 
   /** 절의 주소. 도착한 쪽이 찾은 말을 칠하도록 본문에 있는 그대로의 말을 덧붙입니다. */
-  function address(section, terms) {
-    const words = [...section.text.matchAll(marker(terms))].map(([word]) => word.toLowerCase())
+  function address(section, terms, text = section.text) {
+    const words = [...text.matchAll(marker(terms))].map(([word]) => word.toLowerCase())
       .filter((word) => word.length > 1 && !/\s/.test(word));
     const marked = [...new Set(words)].slice(0, 6).join(" ");
     const query = marked ? `?highlight=${encodeURIComponent(marked)}` : "";
@@ -68,11 +68,13 @@
   function entry({ hits }, terms) {
     const item = element("li", "search-result");
     const [{ section: best }, ...others] = hits;
+    const shown = hits.map(({ section }) => section) // 글이 없는 장의 제목이면 다음 절의 글
+      .find(({ text, code }) => `${text} ${code}`.search(marker(terms)) >= 0) ?? best;
     const link = element("a", "");
-    link.href = address(best, terms);
+    link.href = address(best, terms, shown.text);
     const where = element("span", "where", best.title);
     if (best.heading !== best.title) where.append(" — ", element("strong", "", best.heading));
-    link.append(where, snippet(best, terms));
+    link.append(where, snippet(shown, terms));
     item.append(link);
     for (const { section, score } of others.slice(0, 2)) {
       if (score < hits[0].score / 2) break;

@@ -194,13 +194,15 @@ const notesSearch = (() => {
         add(pattern(syllables[i] + syllables[i + 1]), WEIGHT.part, []);
       }
     }
+    const only = concepts === 1 && DEFINED.test(rest);
+    if (only) return { terms, fixed, whole, code, only };
     // 이웃한 말은 함께 나올 때 더 뜻이 있습니다.
     const all = whole.split(/\s+/).filter((w) => !EMPTY.has(w)).map((w) => (HANGUL.test(w) ? stem(w)[0] : w));
     for (let i = 0; i + 1 < all.length; i += 1) {
       add(pattern(`${all[i]} ${all[i + 1]}`, true), WEIGHT.pair, []);
     }
     if (all.length > 1 || /[_\d]/.test(whole)) add(pattern(whole), WEIGHT.phrase, [whole]);
-    return { terms, fixed, whole, code, only: concepts === 1 && DEFINED.test(rest) };
+    return { terms, fixed, whole, code, only };
   }
 
   /** 한 번도 나오지 않는 말은 자모나 글자 하나가 다른 말로 고쳐 봅니다. */
@@ -293,7 +295,7 @@ const notesSearch = (() => {
         && terms[0].shown.some((name) => flat(name) === heading);
       const api = section.page === "reference/api";
       if (named) score += WEIGHT.definition;
-      else if (exact && (code || !api)) score += WEIGHT.exact;
+      else if (exact && (code || !api) && (section.first || section.text)) score += WEIGHT.exact;
       else if (api) score *= WEIGHT.api;
       else if (section.anchor.startsWith("term-")) score *= WEIGHT.term;
       if (!pages.has(section.page)) pages.set(section.page, []);
