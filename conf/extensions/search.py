@@ -112,6 +112,7 @@ def readable_formula(latex):
         (r"\\(?:mathrm|text|operatorname|math[a-z]+)\s*\{([^{}]*)\}", r"\1"),
         (r"\\(?:left|right|displaystyle)\b", ""),
         (r"\\[lc]?dots\b", "…"),
+        (r"\\(?:var)?epsilon\b", "ε"),
         (r"([_^])\{(\w*)\}", r"\1\2"),
         (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
         (r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),

@@ -32,7 +32,8 @@
 
   /** 찾은 말에 표시를 한 글. 표시가 많이 모인 곳을 골라 자릅니다. */
   function snippet(section, terms, room = 150) {
-    const text = section.text.search(marker(terms)) < 0 && section.code
+    const has = (part) => part.search(marker(terms)) >= 0;
+    const text = has(section.code) && !has(section.text)
       ? section.code.split(" ").join(" · ") : section.text;
     const marks = [...text.matchAll(marker(terms))].map((m) => [m.index, m.index + m[0].length]);
     const within = (from) => new Set(marks.filter(([a, b]) => a >= from && b <= from + room)
@@ -58,8 +59,8 @@
 
   /** 절의 주소. 도착한 쪽이 찾은 말을 칠하도록 본문에 있는 그대로의 말을 덧붙입니다. */
   function address(section, terms, text = section.text) {
-    const words = [...text.matchAll(marker(terms))].map(([word]) => word.toLowerCase())
-      .filter((word) => word.length > 1 && !/\s/.test(word));
+    const words = [...text.matchAll(marker(terms))]
+      .flatMap(([found]) => found.toLowerCase().split(/\s+/)).filter((word) => word.length > 1);
     const marked = [...new Set(words)].slice(0, 6).join(" ");
     const query = marked ? `?highlight=${encodeURIComponent(marked)}` : "";
     return `${root}${section.page}.html${query}#${encodeURIComponent(section.anchor)}`;
@@ -68,8 +69,8 @@
   function entry({ hits }, terms) {
     const item = element("li", "search-result");
     const [{ section: best }, ...others] = hits;
-    const shown = hits.map(({ section }) => section) // 글이 없는 장의 제목이면 다음 절의 글
-      .find(({ text, code }) => `${text} ${code}`.search(marker(terms)) >= 0) ?? best;
+    const shown = best.text ? best : hits.map(({ section }) => section) // 글이 없는 장의 제목이면
+      .find(({ text }) => text.search(marker(terms)) >= 0) ?? best; // 그 장에서 다음 절의 글
     const link = element("a", "");
     link.href = address(best, terms, shown.text);
     const where = element("span", "where", best.title);
