@@ -175,7 +175,8 @@ def collect(app, pagename, templatename, context, doctree):
 
 
 def search_page(app):
-    yield "search", {}, "search.html"
+    if app.builder.name == "html":
+        yield "search", {}, "search.html"
 
 
 def write_index(app, exception):
@@ -197,15 +198,18 @@ def write_index(app, exception):
         path.with_name(unused).unlink(missing_ok=True)
 
 
+def replace_search(app):
+    """Sphinx의 검색을 끄고 우리 것을 켭니다. 전자책에는 검색이 없습니다."""
+    if app.builder.name == "html":
+        app.builder.search = False
+        app.add_js_file("search.js", loading_method="defer")
+
+
 def setup(app):
     app.search_pages = {}
 
-    def without_sphinx_search(app):
-        app.builder.search = False
-
-    app.connect("builder-inited", without_sphinx_search)
+    app.connect("builder-inited", replace_search)
     app.connect("html-page-context", collect)
     app.connect("html-collect-pages", search_page)
     app.connect("build-finished", write_index)
-    app.add_js_file("search.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": False}
