@@ -191,10 +191,7 @@ def write_index(app, exception):
     script = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir, "_static", "search_index.js")
     path.write_text(f"openSearchIndex({script});\n", encoding="utf-8")
-    for unused in [
-        "searchtools.js",
-        "language_data.js",
-    ]:  # Sphinx의 검색은 쓰지 않습니다
+    for unused in ["searchtools.js", "language_data.js"]:
         path.with_name(unused).unlink(missing_ok=True)
 
 
