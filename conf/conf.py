@@ -52,6 +52,7 @@ extensions = [
     "page_checks",
     "reading_time",
     "rst_cells",
+    "search",
     "source_links",
     "tables",
     "take_along",
@@ -90,7 +91,6 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-html_show_search_summary = False  # 파일로 열면 본문을 가져올 수 없습니다
 html_last_updated_fmt = None
 html_theme_options = {
     "navbar_persistent": [],

@@ -241,27 +241,6 @@ def test_the_theme_speaks_korean(visit, name):
     assert {label for label in english if "." not in label} == set()
 
 
-@pytest.mark.parametrize(
-    "query, expected",
-    [
-        ("임베딩", "lectures/embedding.html"),
-        ("임베딩을", "lectures/embedding.html"),
-        ("위치 인코딩", "lectures/positional_encoding.html"),
-        ("온도", "lectures/linear_softmax.html"),
-        ("스케일드", "lectures/attention.html"),
-        ("look_ahead_mask", "reference/api.html"),
-    ],
-)
-def test_search_finds_korean_words_with_and_without_particles(visit, query, expected):
-    page = visit("search.html", query=f"?q={query}")
-    page.wait_for_selector("#search-results li a", timeout=10_000)
-    found = page.locator("#search-results li a").evaluate_all(
-        "links => links.map(l => l.href)"
-    )
-    assert any(expected in link for link in found[:5]), found[:8]
-    assert page.trouble == []
-
-
 def test_code_names_lead_to_the_api(visit):
     page = visit("lectures/attention.html")
     link = page.locator(

@@ -1,17 +1,13 @@
-r"""한국어를 위해 Sphinx를 다듬습니다: reStructuredText의 조사, 검색, 복사 단추.
+r"""한국어를 위해 Sphinx를 다듬습니다: reStructuredText의 조사와 확장의 영어 문구.
 
 reStructuredText는 표시한 말 뒤에 빈칸이나 문장 부호를 바랍니다. 한국어는 조사를 붙여
 씁니다. ``query``와처럼 쓴 곳에 눈에 보이지 않는 경계(``\ ``)를 넣어 줍니다.
-
-검색은 한글을 두 글자씩 겹쳐 잘라 찾습니다. '임베딩'은 '임베', '베딩'이 됩니다. 조사가
-붙은 말도, 낱말의 가운데도 찾으며 형태소 사전이 필요 없습니다.
 """
 
 import re
 from pathlib import Path
 
 from snippets import find_snippets
-from sphinx.search import SearchLanguage, languages
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
@@ -43,44 +39,6 @@ def in_page(app, docname, content):
         parts += lines[first:last]
         start = last
     content[0] = "\n".join(parts)
-
-
-class Korean(SearchLanguage):
-    """한글은 두 글자씩, 나머지는 낱말대로 찾습니다. 짧은 말은 앞뒤를 채웁니다."""
-
-    lang = "ko"
-    language_name = "Korean"
-    js_stemmer_rawcode = None
-    js_splitter_code = """
-function splitQuery(query) {
-  const terms = [];
-  for (const word of query.normalize("NFC").toLowerCase()
-      .match(/[\\uac00-\\ud7a3]+|[\\p{L}\\p{N}_]+/gu) || []) {
-    if (!/^[\\uac00-\\ud7a3]/.test(word)) { terms.push(word); continue; }
-    if (word.length === 1) { terms.push("_" + word + "_"); continue; }
-    for (let i = 0; i + 1 < word.length; i++) {
-      terms.push("_" + word.slice(i, i + 2) + "_");
-    }
-  }
-  return [...new Set(terms)];
-}
-"""
-
-    def split(self, text):
-        terms = []
-        for word in re.findall(r"[가-힣]+|[^\W가-힣]+", text.lower()):
-            if not re.match("[가-힣]", word):
-                terms.append(word)
-                continue
-            terms += [f"_{character}_" for character in word]
-            terms += [f"_{word[i : i + 2]}_" for i in range(len(word) - 1)]
-        return terms
-
-    def stem(self, word):
-        return word
-
-    def word_filter(self, word):
-        return len(word) > 1
 
 
 _SCRIPTS = {
@@ -116,7 +74,6 @@ def speak_visible_text(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
-    languages["ko"] = Korean
     app.connect("autodoc-process-docstring", in_docstring)
     app.connect("source-read", in_page)
     app.connect("html-page-context", speak_visible_text)

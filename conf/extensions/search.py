@@ -1,0 +1,212 @@
+"""검색에 쓸 글을 절마다 모읍니다. 찾는 일은 브라우저가 합니다.
+
+색인은 낱말표가 아니라 글 그 자체입니다. 조사를 떼고 낱말을 나누는 규칙은 한
+곳(``static/search_engine.js``)에만 있고, 결과에 보일 글도 따로 담지 않습니다. 파일로
+연 쪽은 다른 파일을 읽지 못하므로, 색인은 읽을 때 함수를 부르는 스크립트입니다.
+
+같은 것을 부르는 여러 이름은 두 곳에서 옵니다: 용어집의 한국어와 영어, 그리고 옆의
+``search_names.toml``.
+"""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import addnodes
+
+NAMES = Path(__file__).with_name("search_names.toml")
+
+_SKIPPED = (
+    nodes.comment,
+    nodes.image,
+    nodes.math_block,
+    nodes.raw,
+    nodes.system_message,
+)
+#: 코드에서는 이름만 담습니다: 밑줄이나 가운데 대문자가 있는 이름, 1e-5 같은 수
+_NAME = re.compile(r"[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\b\d(?:\.\d+)?e-\d+")
+#: 오류 메시지는 그대로 쳐서 찾으므로 글로 담습니다.
+_ERROR = re.compile(r"\w+(?:Error|Exception): .*")
+_ENGLISH = re.compile(r"([A-Za-z][\w \-]*?)(?:\(([A-Za-z\-]+)\))?[.,]\s")
+
+
+def entries_of(doctree, labels):
+    """쪽의 절, 용어, API의 이름마다 [id, 제목, 글, 코드의 이름]을 차례로 냅니다."""
+    entries = []
+
+    def open_entry(anchor, heading):
+        entries.append((anchor, heading, [], []))
+        return entries[-1]
+
+    def read(node, entry):
+        match node:
+            case nodes.section():
+                ids = [i for i in node["ids"] if i in labels] or node["ids"]
+                title = node.next_node(nodes.title)
+                entry = open_entry(ids[0], _joined(_text(title)))
+                for child in node.children:
+                    if child is not title:
+                        read(child, entry)
+            case addnodes.desc():
+                signature = node.next_node(addnodes.desc_signature)
+                if signature["ids"]:
+                    name = signature.get("fullname", signature.astext())
+                    entry = open_entry(signature["ids"][0], name)
+                entry[3].extend(_NAME.findall(signature.astext()))
+                read(node.next_node(addnodes.desc_content), entry)
+            case nodes.term() if node["ids"] and node["ids"][0].startswith("term-"):
+                open_entry(node["ids"][0], _joined(_text(node)))
+            case nodes.definition() if entries and entries[-1][0].startswith("term-"):
+                entries[-1][2].append(_text(node))
+            case nodes.literal_block():
+                entry[2].extend(_ERROR.findall(node.astext()))
+                entry[3].extend(_NAME.findall(node.astext()))
+            case nodes.paragraph() if "reading-time" in node["classes"]:
+                pass
+            case nodes.TextElement():
+                entry[2].append(_text(node))
+            case node if isinstance(node, _SKIPPED):
+                pass
+            case _:
+                for child in node.children:
+                    read(child, entry)
+
+    read(doctree, ("", "", [], []))
+    return [
+        [
+            anchor,
+            heading,
+            text,
+            " ".join(dict.fromkeys(n for n in names if n not in text)),
+        ]
+        for anchor, heading, parts, names in entries
+        for text in [_joined(" ".join(parts))]
+    ]
+
+
+def _text(node):
+    if isinstance(node, nodes.Text):
+        return str(node)
+    if isinstance(node, nodes.math):
+        return readable_formula(node.astext())
+    if isinstance(node, _SKIPPED):
+        return ""
+    text = "".join(_text(child) for child in node.children)
+    return text if isinstance(node, nodes.Inline) else f"{text} "
+
+
+def _joined(text):
+    return re.sub(r"\s+([.,)\]])", r"\1", " ".join(text.split()))
+
+
+def readable_formula(latex):
+    r"""LaTeX를 사람이 치는 모양으로 바꿉니다.
+
+    Examples:
+        >>> readable_formula(r"\frac{1}{\sqrt{d_{\mathrm{model}}}}")
+        '1/√d_model'
+    """
+    rules = [
+        (r"\\(?:mathrm|text|operatorname|math[a-z]+)\s*\{([^{}]*)\}", r"\1"),
+        (r"\\(?:left|right|displaystyle)\b", ""),
+        (r"\\[lc]?dots\b", "…"),
+        (r"\\(?:var)?epsilon\b", "ε"),
+        (r"([_^])\{(\w*)\}", r"\1\2"),
+        (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
+        (r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
+        (r"\\\\|\\[,;:!]|\\quad|&", " "),
+        (r"\\([a-zA-Z]+)", r"\1"),
+    ]
+    simple = latex
+    for found, plain in rules:
+        simple = re.sub(found, plain, simple)
+    return " ".join(re.sub(r"[{}\\]", "", simple).split())
+
+
+def english_names(definition):
+    """용어의 뜻은 영어 이름과 마침표로 시작합니다. 괄호 안의 줄임말도 이름입니다."""
+    found = _ENGLISH.match(definition)
+    return [name.strip() for name in found.groups() if name] if found else []
+
+
+def names_of(pages):
+    """같은 것을 부르는 이름의 묶음들."""
+    groups = [
+        [heading, *english_names(text)]
+        for entries in pages.values()
+        for anchor, heading, text, _ in entries
+        if anchor.startswith("term-")
+    ]
+    return merged(groups + tomllib.loads(NAMES.read_text("utf-8"))["names"])
+
+
+def merged(groups):
+    """이름이 하나라도 같은 묶음을 합칩니다. 이름이 하나뿐이면 버립니다.
+
+    Examples:
+        >>> merged([["쿼리", "query"], ["값"], ["질의", "쿼리"]])
+        [['쿼리', 'query', '질의']]
+    """
+    joined = []
+    for group in groups:
+        same = [
+            g for g in joined if {n.lower() for n in g} & {n.lower() for n in group}
+        ]
+        if not same:
+            joined.append(list(dict.fromkeys(group)))
+            continue
+        first, *others = same
+        for other in [*others, group]:
+            first += [name for name in other if name not in first]
+        joined = [g for g in joined if not any(g is other for other in others)]
+    return [group for group in joined if len(group) > 1]
+
+
+def collect(app, pagename, templatename, context, doctree):
+    if doctree is not None and app.builder.name == "html":
+        labels = {
+            anchor
+            for page, anchor, _ in app.env.domaindata["std"]["labels"].values()
+            if page == pagename
+        }
+        app.search_pages[pagename] = entries_of(doctree, labels)
+
+
+def search_page(app):
+    if app.builder.name == "html":
+        yield "search", {}, "search.html"
+
+
+def write_index(app, exception):
+    if exception or not app.search_pages:
+        return
+    order = app.env.toctree_includes
+    reading = [app.config.root_doc]
+    for page in reading:  # 차례에 나온 순서. 점수가 같으면 앞의 쪽이 먼저입니다.
+        reading += order.get(page, [])
+    pages = {p: app.search_pages[p] for p in reading if p in app.search_pages}
+    index = {"pages": list(pages.items()), "names": names_of(pages)}
+    script = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+    path = Path(app.outdir, "_static", "search_index.js")
+    path.write_text(f"openSearchIndex({script});\n", encoding="utf-8")
+    for unused in ["searchtools.js", "language_data.js"]:
+        path.with_name(unused).unlink(missing_ok=True)
+
+
+def replace_search(app):
+    """Sphinx의 검색을 끄고 우리 것을 켭니다. 전자책에는 검색이 없습니다."""
+    if app.builder.name == "html":
+        app.builder.search = False
+        app.add_js_file("search.js", loading_method="defer")
+
+
+def setup(app):
+    app.search_pages = {}
+
+    app.connect("builder-inited", replace_search)
+    app.connect("html-page-context", collect)
+    app.connect("html-collect-pages", search_page)
+    app.connect("build-finished", write_index)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -1,0 +1,226 @@
+"""검색: 배우는 사람이 칠 만한 말이 맞는 쪽으로 이끈다. 진짜 브라우저에서, 파일로 연다.
+
+``search_queries.toml``의 절반(tune)은 검색을 만들 때 보았고, 나머지(final)는 다 만든
+뒤에 한 번만 잽니다. ``score(page, "final")``이 그 수를 냅니다.
+"""
+
+import gzip
+import json
+import re
+import statistics
+import tomllib
+
+import pytest
+from search import english_names, merged, readable_formula
+from test_site import ROOT, SITE, browser, visit  # noqa: F401
+
+QUERIES = tomllib.loads((ROOT / "tests" / "search_queries.toml").read_text("utf-8"))
+INDEX = SITE / "_static" / "search_index.js"
+
+
+@pytest.fixture
+def searching(visit):  # noqa: F811
+    """검색을 열어 색인까지 읽은 쪽"""
+    page = visit("search.html")
+    page.wait_for_function(
+        "(() => { try { return notesSearch.find('어텐션') } catch { return false } })()"
+    )
+    return page
+
+
+def find(page, query):
+    """[쪽, 절의 id, 절의 제목]들을 나은 것부터, 쪽마다 하나씩 냅니다."""
+    return page.evaluate(
+        "query => notesSearch.find(query).results.map(({hits: [{section: s}]}) =>"
+        " [s.page, s.anchor, s.heading])",
+        query,
+    )
+
+
+def score(page, which):
+    """맞는 쪽이 첫째인 몫과 셋 안에 있는 몫, 맞는 절이 첫째인 몫과 셋 안에 있는 몫."""
+    queries = [query for query in QUERIES["queries"] if query["set"] == which]
+    hits = []
+    for query in queries:
+        found = [(page_, anchor) for page_, anchor, _ in find(page, query["query"])[:3]]
+        right = [place.partition("#")[::2] for place in query["right"]]
+        pages = {page_ for page_, _ in right}
+        sections = {(page_, anchor.replace("_", "-")) for page_, anchor in right}
+        in_page = [page_ in pages for page_, _ in found]
+        in_section = [
+            (page_, anchor) in sections or (page_, "") in sections
+            for page_, anchor in found
+        ]
+        hits.append(
+            [any(in_page[:1]), any(in_page), any(in_section[:1]), any(in_section)]
+        )
+    return [sum(column) / len(queries) for column in zip(*hits, strict=True)]
+
+
+def test_right_pages_come_first(searching):
+    first, in_three, section_first, section_in_three = score(searching, "tune")
+    assert first >= 0.86
+    assert in_three >= 0.96
+    assert section_first >= 0.77
+    assert section_in_three >= 0.85
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        ("잔차", "잔차를", "잔차가", "잔차에서"),
+        ("위치 인코딩", "위치인코딩", "positional encoding", "positional-encoding"),
+        ("빔 탐색", "빔탐색", "빔서치", "beam search", "Beam Search"),
+        ("멀티 헤드 어텐션", "멀티헤드어텐션", "MHA", "multi-head attention"),
+        ("look_ahead_mask", "LookAheadMask", "look_ahed_mask"),
+        ("임베딩", "임배딩", "embedding"),
+    ],
+    ids=lambda queries: queries[0],
+)
+def test_one_thing_is_found_by_all_its_names(searching, queries):
+    first = [find(searching, query)[0] for query in queries]
+    assert all(result[:2] == first[0][:2] for result in first), first
+
+
+@pytest.mark.parametrize(
+    "query, forms",
+    [
+        ("나누나요", "나눕니다 나누는 나눠 나누어"),
+        ("올렸다", "올립니다 올려 올린 올렸습니다"),
+        ("다름", "다릅니다 다른 다르게"),
+    ],
+)
+def test_a_verb_finds_its_forms(searching, query, forms):
+    missing = searching.evaluate(
+        "([query, forms]) => { const [{source}] = notesSearch.find(query).terms;"
+        " return forms.filter(form => !new RegExp(source).test(form)) }",
+        [query, forms.split()],
+    )
+    assert missing == []
+
+
+@pytest.mark.parametrize("number, other", [("실수 4", "실수 44"), ("실수3", "실수 31")])
+def test_a_number_is_not_found_within_another(searching, number, other):
+    heading = find(searching, number)[0][2]
+    assert re.match(r"실수 (4|3)\b", heading)
+    assert not heading.startswith(other)
+
+
+def test_typos_are_mended_and_said(searching):
+    searching.fill("article input", "어텐숀")
+    status = searching.locator("article .search-status")
+    status.filter(has_text="‘어텐숀’ 대신 ‘어텐션’").wait_for()
+    assert status.get_attribute("aria-live") == "polite"
+
+
+def test_nothing_found_is_said(searching):
+    searching.fill("article input", "쀍쀍쀍")
+    searching.locator(".search-status").filter(
+        has_text="나오는 곳이 없습니다"
+    ).wait_for()
+    assert searching.locator(".search-result").count() == 0
+
+
+def test_results_show_page_section_and_marked_words(visit):  # noqa: F811
+    page = visit("search.html", query="?q=왜 루트 dk로 나누나")
+    page.locator("article .search-result").first.wait_for()
+    first = page.locator("article .search-result").first
+    where, snippet = first.locator(".where"), first.locator(".snippet")
+    assert where.inner_text().startswith("스케일드 닷 프로덕트 어텐션 — ")
+    assert snippet.locator("mark").count() > 0
+    assert len(snippet.inner_text()) < 200
+    assert page.trouble == []
+
+
+def test_the_whole_path_by_keyboard(visit):  # noqa: F811
+    page = visit("lectures/attention.html")
+    loaded = (
+        "[...document.scripts].filter(s => /search_(index|engine)/.test(s.src)).length"
+    )
+    assert page.evaluate(loaded) == 0  # 열기 전에는 읽지 않습니다
+    page.keyboard.press("Control+k")
+    page.keyboard.type("잔차 연결이 왜")
+    results = page.locator("#pst-search-dialog .search-result a")
+    results.first.wait_for()
+    assert page.evaluate(loaded) == 2
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    focused = "document.activeElement.getAttribute('href')"
+    target = page.evaluate(focused)
+    assert target == results.first.get_attribute("href")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.name") == "q"
+    page.keyboard.press("Escape")
+    assert not page.locator("#pst-search-dialog").is_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("잔차 연결이 왜")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**#*")
+    page.wait_for_selector("span.highlighted", state="attached")
+    anchor = page.evaluate("decodeURIComponent(location.hash.slice(1))")
+    top = page.evaluate(
+        "id => document.getElementById(id).getBoundingClientRect().top", anchor
+    )
+    assert 0 <= top < 900
+    assert page.trouble == []
+
+
+def test_a_long_list_stays_within_the_window_on_a_phone(visit):  # noqa: F811
+    page = visit("index.html")
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.keyboard.press("Control+k")
+    page.keyboard.type("어텐션")
+    page.locator("#pst-search-dialog .search-result").first.wait_for()
+    box = page.locator("#pst-search-dialog").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    assert box["y"] >= 0 and box["y"] + box["height"] <= 800
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_first_result_is_quick_and_the_index_small(searching):
+    words = [query["query"] for query in QUERIES["queries"] if query["set"] == "tune"]
+    times = searching.evaluate(
+        "all => all.map(query => { const start = performance.now();"
+        " notesSearch.find(query); return performance.now() - start })",
+        words,
+    )
+    assert statistics.median(times) < 150
+    assert len(gzip.compress(INDEX.read_bytes())) < 250_000
+
+
+def test_every_entry_of_the_index_exists():
+    script = INDEX.read_text("utf-8")
+    index = json.loads(script.removeprefix("openSearchIndex(").removesuffix(");\n"))
+    for name, entries in index["pages"]:
+        page = (SITE / f"{name}.html").read_text("utf-8")
+        missing = [e[0] for e in entries if f'id="{e[0]}"' not in page]
+        assert missing == [], name
+
+
+def test_no_page_reads_the_search_of_sphinx():
+    assert not (SITE / "searchindex.js").exists()
+    assert not (SITE / "_static" / "searchtools.js").exists()
+    for name in ("index.html", "search.html", "lectures/attention.html"):
+        page = (SITE / name).read_text("utf-8")
+        assert "searchtools" not in page
+        assert "search_index" not in page
+
+
+def test_names_come_from_the_glossary():
+    assert english_names("attention. 가중치로") == ["attention"]
+    assert english_names("확률이 높은 토큰 k개에서만") == []
+    groups = [["쿼리", "query"], ["키", "key"], ["질의", "Query"], ["키", "질의"]]
+    assert merged(groups) == [["쿼리", "query", "질의", "Query", "키", "key"]]
+
+
+@pytest.mark.parametrize(
+    "latex, typed",
+    [
+        (r"\sqrt{d_k}", "√d_k"),
+        (r"\frac{1}{\sqrt{d_{\mathrm{model}}}}", "1/√d_model"),
+        (r"10000^{2i/d_{\text{model}}}", "10000^2i/d_model"),
+    ],
+)
+def test_formulas_are_indexed_as_people_type_them(latex, typed):
+    assert readable_formula(latex) == typed
