@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from snippets import find_snippets
 
+from transformer_notes.attention import scaled_dot_product_attention
+from transformer_notes.masking import look_ahead_mask
+
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "paper" / "conformance.md"
 
 
@@ -72,14 +75,24 @@ def test_a_changed_fact_stops_the_cell_that_reads_it(beginning, section, path, v
         run(beginning, section, facts)
 
 
-def test_code_that_leaves_the_formula_stops_the_page(beginning):
-    import transformer_notes.attention as module
+def unscaled(query, key, value, mask=None):
+    return scaled_dot_product_attention(2 * query, key, value, mask)
 
-    def unscaled(query, key, value, mask=None):
-        return module.scaled_dot_product_attention(2 * query, key, value, mask)
 
-    names = {**beginning, "scaled_dot_product_attention": unscaled}
-    with pytest.raises(AssertionError, match="식 \\(1\\)"):
+def sees_the_future(length):
+    return look_ahead_mask(length) | True
+
+
+@pytest.mark.parametrize(
+    "name, changed, section",
+    [
+        ("scaled_dot_product_attention", unscaled, "식 \\(1\\)"),
+        ("look_ahead_mask", sees_the_future, "3.2.3절"),
+    ],
+)
+def test_code_that_leaves_the_formula_stops_the_page(beginning, name, changed, section):
+    names = {**beginning, name: changed}
+    with pytest.raises(AssertionError, match=section):
         for source in cells("equations"):
             exec(source, names)
 
