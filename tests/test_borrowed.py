@@ -50,8 +50,13 @@ BORROWED = [
     ),
     (
         "sphinx==9.0.4",
-        "sphinx.search.SearchLanguage sphinx.search.languages",
-        "test_site.py::test_search_finds_korean_words_with_and_without_particles",
+        "sphinx.locale._ sphinx.util.math.get_node_equation_number",
+        "test_mathematics.py::test_a_page_has_mathml_and_numbers_and_no_script",
+    ),
+    (
+        "fonttools==4.68.0",
+        "fontTools.ttLib.TTFont",
+        "test_fonts.py::test_every_letter_of_the_site_is_in_a_font",
     ),
     (
         "sphinx-codeautolink==0.19.0",

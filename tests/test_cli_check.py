@@ -235,6 +235,8 @@ def test_ctrl_c_stops_the_code_too(tmp_path):
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stderr=subprocess.PIPE,
+        # 배경에서 도는 셸은 SIGINT를 무시하게 물려줍니다.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not child.exists():

@@ -382,7 +382,7 @@ def test_an_edit_of_the_command_line_executes_only_the_pages_that_use_it():
         for name, page in pages.items()
     }
     edited = {name for name, found in used.items() if "cli" in found}
-    assert edited == {"chatbot", "command_line"}
+    assert edited == {"chatbot", "command_line", "conformance"}
 
 
 @pytest.mark.parametrize("name", ["times.json", "map.html", "facts.toml"])

@@ -255,7 +255,7 @@ def test_no_page_takes_longer_than_45_minutes_and_the_lectures_less_than_ten_hou
         for name in PAGES
         if (found := re.search(r"읽는 데 약 (\d+)분", _text(SITE / name)))
     }
-    assert len(minutes) == 27
+    assert len(minutes) == 29
     assert {name: time for name, time in minutes.items() if time > 45} == {}
     total = re.search(r"강의를 모두 더하면 ([\d.]+)시간", _text(SITE / "index.html"))
     assert float(total[1]) < 10
