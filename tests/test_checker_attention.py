@@ -314,6 +314,12 @@ def test_a_batch_size_that_a_graph_does_not_know_is_mistake_41():
     assert report.mistakes == (41,), str(report)
 
 
+def test_a_candidate_that_turns_arrays_into_tensors_is_traced_too():
+    parts = [graph]
+    report = check(lambda q, k, v, mask: parts[0](q, k, v, mask), "attention")
+    assert report.mistakes == (41,), str(report)
+
+
 def graph(query, key, value, mask):
     batch, length, depth = query.shape
     query = tf.reshape(query, (batch, length, depth))

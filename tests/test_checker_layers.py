@@ -183,6 +183,19 @@ def test_a_decoder_layer_with_two_mistakes_is_told_both(pair):
     assert report.mistakes == numbers(pair), str(report)
 
 
+@pytest.mark.parametrize(
+    "block, kind, wrong",
+    [
+        (DecoderBlock, "decoder_layer", (11, 12, 24)),
+        (DecoderBlock, "decoder_layer", (7, 10, 23)),
+        (EncoderBlock, "encoder_layer", (8, 12, 24)),
+    ],
+    ids=str,
+)
+def test_three_mistakes_in_one_layer_are_told_together(block, kind, wrong):
+    assert check(kind_of(block, wrong=wrong), kind).mistakes == wrong
+
+
 def test_two_mistakes_that_look_like_one_are_named_as_the_one():
     """모두 가린 열은 점수가 0이어도 큰 음수여도 고릅니다."""
     mine = kind_of(EncoderBlock, wrong=(3, 9))

@@ -8,7 +8,7 @@ import numpy as np
 
 from transformer_notes.checker import messages, weights
 from transformer_notes.checker.candidates import Candidate, failure_of, quiet
-from transformer_notes.checker.kinds import number
+from transformer_notes.checker.kinds import first, number
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.registry import KINDS
 from transformer_notes.checker.tensors import loaded, to_backend
@@ -302,9 +302,12 @@ def _unknown_batch(trial):
     """배치의 크기를 모르는 그래프에서만 실패하면 그 `Example`입니다."""
     group = trial.groups[0]
     case, outcome = group.cases[0], group.outcomes[0]
-    if trial.backend != "tensorflow" or case.batch is None or outcome.failure:
-        return None
     tf = loaded("tensorflow")
+    if not tf or case.batch is None or outcome.failure:
+        return None
+    # 배열을 넣어도 TensorFlow의 텐서를 내는 후보가 있습니다
+    if trial.backend != "tensorflow" and not tf.is_tensor(first(outcome.raw)):
+        return None
     arguments = trial.kind.arrange(case, trial.style, trial.candidate.mask_true)
     tensors = [to_backend(value, "tensorflow") for value in arguments]
     places = [i for i, value in enumerate(tensors) if tf.is_tensor(value)]

@@ -114,11 +114,12 @@ def read_layers(built, d_model, heads, attentions):
         if width != d_model and not mistakes:
             continue
         for count in [known] if known else _divisors(width):
-            found += _readings(layers, final, count, mistakes, attentions)
+            most = 3 if known else 2  # 헤드의 수까지 찾으면 셋은 너무 오래 걸립니다
+            found += _readings(layers, final, count, mistakes, attentions, most)
     return sorted(found, key=lambda reading: -reading.most)
 
 
-def _readings(layers, final, heads, mistakes, attentions):
+def _readings(layers, final, heads, mistakes, attentions, most):
     norm_orders = list(itertools.permutations(range(attentions + 1)))
     orders = list(itertools.permutations(range(4)))
     for repeat in (1, 2, 3, 4, 6) if len(layers) == 1 else (1,):
@@ -127,8 +128,8 @@ def _readings(layers, final, heads, mistakes, attentions):
             (False, True), ("relu", "gelu")
         ):
             stack = layers * repeat
-            most = 2 if repeat == 1 else 1
-            yield Reading(stack, heads, norm_first, activation, final, shared, most)
+            few = most if repeat == 1 else 1
+            yield Reading(stack, heads, norm_first, activation, final, shared, few)
     for order, norm_order in itertools.product(orders, norm_orders):
         turned = [
             Layer(

@@ -148,7 +148,7 @@ class _Block(Kind):
     factory = (D_MODEL, HEADS, D_FF)
     sizes = ((8, 4, 12),)
     strict = False
-    together = 2
+    together = 3
     #: 마스크의 꼴이 틀리면 실행되지 않습니다. 처음 설명되는 꼴이 맞습니다.
     first_style = True
     unread = (
@@ -168,6 +168,9 @@ class _Block(Kind):
     def readings(self, built, size):
         return read_layers(built, *size[:2], self.attentions)
 
+    def plausible(self, group, switches):
+        return [one for one in group.readings if one.most >= len(switches)]
+
     def read(self, raw, case):
         part = raw[0] if isinstance(raw, tuple | list) and len(raw) else raw
         return in_shape(to_array(part), case.inputs["x"].shape)
@@ -186,8 +189,6 @@ class _Block(Kind):
         return None if reading is None else self.result(case, switches, reading)[0]
 
     def agrees(self, outcome, case, switches, reading):
-        if len(switches) > reading.most:
-            return False
         try:
             with np.errstate(all="ignore"):
                 expected, free = self.result(case, switches, reading)
