@@ -42,7 +42,7 @@ def letters(pages):
                 found[name] |= _text(match[0])
             rest = inside.sub("", rest)
         found["text"] |= _text(rest)
-    # 수식 안의 한글과 코드에 없는 글자는 본문의 글꼴이 그립니다.
+    # 수식 안의 한글과, 코드의 글꼴에 없는 글자는 본문의 글꼴이 그립니다.
     found["text"] |= (found["math"] - DRAWN) | found["code"]
     return {name: "".join(sorted(found[name] - {"\n"})) for name in found}
 

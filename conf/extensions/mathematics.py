@@ -5,6 +5,7 @@
 """
 
 import functools
+import html
 
 import math_core
 from docutils import nodes
@@ -28,7 +29,7 @@ def mathml(latex, node, *, displaystyle):
         logger.warning(
             "수식을 바꾸지 못합니다: %s (%s)", latex, error, location=node, type="math"
         )
-        return f"<code>{nodes.unescape(latex)}</code>"
+        return f"<code>{html.escape(latex)}</code>"
 
 
 def visit_inline(self, node):
