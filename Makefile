@@ -24,8 +24,9 @@ test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니
 experiments: environment  ## 쪽이 읽는 결과 가운데 없거나 낡은 것을 다시 만듭니다
 	@set -e; for file in $$(grep -l '^EXPERIMENT = ' tests/experiments/*.py); do $(RUN) $$file; done
 
-bench: environment  ## 이 기계에서 사이트를 짓고 시험하는 시간을 잽니다
+bench: html  ## 이 기계에서 사이트를 짓고 시험하고 여는 시간을 잽니다
 	@$(RUN) tests/experiments/site_build.py
+	@$(RUN) tests/experiments/first_view.py
 
 mutants: environment  ## 코드를 한 곳씩 고장 내고 쪽과 시험이 알아차리는지 셉니다
 	@$(RUN) tests/mutants.py

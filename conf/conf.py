@@ -27,6 +27,7 @@ exclude_patterns = ["conftest.py"]
 highlight_language = "none"
 default_role = "code"
 numfig = True
+numfig_format = {"section": "{number}. {name}"}
 nitpicky = True
 show_warning_types = True
 
@@ -42,17 +43,24 @@ extensions = [
     "sphinx_togglebutton",
     "sphinxcontrib.bibtex",
     # 우리 것 (conf/extensions)
+    "bibliography",
+    "chapters",
     "code_links",
     "contents",
     "execution",
     "fonts",
     "korean",
     "listings",
+    "markup",
     "mathematics",
+    "model_map",
+    "model_scripts",
     "page_checks",
+    "published",
     "reading_time",
     "rst_cells",
     "search",
+    "slimming",
     "source_links",
     "tables",
     "take_along",
@@ -74,6 +82,8 @@ codeautolink_concat_default = True
 
 # 소스와 API. 저장소 주소를 정하면 소스 링크가 그리로도 이어집니다.
 repository_url = ""
+# 사이트를 올리는 주소. 정하면 쪽마다 소개가, 맨 위에 sitemap.xml이 생깁니다.
+html_baseurl = ""
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
@@ -87,12 +97,16 @@ bibtex_bibfiles = [str(HERE / "references.bib")]
 # 겉모습. 글꼴과 스크립트는 모두 사이트 안에 있고, 수식은 지을 때 조판합니다.
 html_theme = "sphinx_book_theme"
 html_title = project
+html_logo = html_favicon = "static/mark.svg"
 html_static_path = ["static"]
-html_css_files = ["site.css"]
+html_extra_path = ["../docs/site.png"] if html_baseurl else []
+html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
+html_js_files = [("reading.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_last_updated_fmt = None
 html_theme_options = {
+    "logo": {"text": project},
     "navbar_persistent": [],
     "home_page_in_toc": True,
     "show_toc_level": 2,
@@ -101,7 +115,8 @@ html_theme_options = {
     "search_bar_text": "검색...",
     "toc_title": "이 장의 차례",
     "footer_content_items": ["extra-footer.html"],
-    "extra_footer": "글과 그림은 CC BY 4.0, 코드는 MIT 허가서를 따릅니다.",
+    "extra_footer": "글과 그림은 CC BY 4.0, 코드는 MIT 허가서를 따릅니다."
+    + f' <a href="{repository_url}/issues/new">오류 알리기</a>' * bool(repository_url),
 }
 html_context = {"default_mode": "auto"}
 if repository_url:

@@ -336,7 +336,7 @@ def hidden(block, change=lambda x, args: x):
 )
 def test_what_cannot_be_read_is_judged_by_properties_and_says_so(block, kind):
     report = check(hidden(block), kind)
-    assert report.passed and "성질만 보았고" in str(report)
+    assert report.passed and "값은 견주지 못했습니다" in str(report)
 
 
 @pytest.mark.parametrize(

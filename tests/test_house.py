@@ -34,6 +34,7 @@ USES = {
     "plotting",
     "results",
     "schematics",
+    "widgets",
 }
 
 

@@ -1,11 +1,8 @@
 """같은 가중치를 담으면 다른 라이브러리의 어텐션, 인코더, 디코더와 값도 기울기도 같다.
 
-torch나 keras-hub가 없으면 그 시험만 건너뜁니다. CI에서는 건너뛰지 않고 실패합니다.
 Keras의 층은 test_multi_head_attention.py와 test_add_norm.py가 견줍니다.
 """
 
-import importlib
-import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +10,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
+from others import keras_hub, needs_keras_hub, needs_torch, torch
 
 from transformer_notes.decoder import Decoder, DecoderLayer
 from transformer_notes.encoder import Encoder, EncoderLayer
@@ -20,19 +18,6 @@ from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.multi_head_attention import MultiHeadAttention
 from transformer_notes.transformer import TransformerConfig
 
-
-def library(name):
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if os.environ.get("CI") or error.name != name:
-            raise
-        return None
-
-
-torch, keras_hub = library("torch"), library("keras_hub")
-needs_torch = pytest.mark.skipif(torch is None, reason="torch가 없습니다")
-needs_keras_hub = pytest.mark.skipif(keras_hub is None, reason="keras-hub가 없습니다")
 both_norms = pytest.mark.parametrize("norm_first", [False, True])
 
 

@@ -118,6 +118,8 @@ NAMES = {
     "tokenization": ["Tokenizer"],
     "training": ["WarmupSchedule", "average_checkpoints", "train"],
     "corpora": ["dates"],
+    "widgets": ["AttentionExplorer", "DecodingTree", "MaskBuilder", "PositionExplorer"]
+    + ["SoftmaxExplorer"],
     "plotting": ["attention_heatmap", "attention_heads", "positional_encoding_heatmap"],
 }
 TABLE_3 = (

@@ -1,8 +1,5 @@
 """2017년 다음의 변화: 다른 라이브러리와 같고, 끼운 모델의 디코딩도 저장도 그대로다."""
 
-import importlib
-import os
-
 import keras
 import numpy as np
 import pytest
@@ -10,6 +7,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 from layers import HALF, MODES, caught, every_mode, normal, random_weights
+from others import keras_hub, needs_keras_hub, needs_torch, torch
 
 from transformer_notes import variants
 from transformer_notes.attention import scaled_dot_product_attention
@@ -19,20 +17,6 @@ from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.multi_head_attention import MultiHeadAttention
 from transformer_notes.positional_encoding import sinusoidal_encoding
 from transformer_notes.transformer import Transformer, TransformerConfig
-
-
-def library(name):
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if os.environ.get("CI") or error.name != name:
-            raise
-        return None
-
-
-torch, keras_hub = library("torch"), library("keras_hub")
-needs_torch = pytest.mark.skipif(torch is None, reason="torch가 없습니다")
-needs_keras_hub = pytest.mark.skipif(keras_hub is None, reason="keras-hub가 없습니다")
 
 SIZES = {
     "vocab_size": 12,

@@ -1,9 +1,11 @@
 """지은 사이트를 진짜 브라우저로 엽니다. 먼저 ``make html``로 지어야 합니다."""
 
 import functools
+import http.server
 import os
 import re
 import shutil
+import threading
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
@@ -255,7 +257,69 @@ def test_no_page_takes_longer_than_45_minutes_and_the_lectures_less_than_ten_hou
         for name in PAGES
         if (found := re.search(r"읽는 데 약 (\d+)분", _text(SITE / name)))
     }
-    assert len(minutes) == 29
+    assert len(minutes) == 30
     assert {name: time for name, time in minutes.items() if time > 45} == {}
     total = re.search(r"강의를 모두 더하면 ([\d.]+)시간", _text(SITE / "index.html"))
     assert float(total[1]) < 10
+
+
+@pytest.fixture(scope="module")
+def served():
+    """사이트를 올린 것처럼 냅니다. 없는 주소에는 404.html이 옵니다."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def send_error(self, code, *_):
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write((SITE / "404.html").read_bytes())
+
+        def log_message(self, *_):
+            pass
+
+    serve = functools.partial(Handler, directory=SITE)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_an_address_without_a_page_leads_on_from_any_depth(browser, served):
+    page = browser.new_page(viewport=DESKTOP, locale="ko-KR")
+    missing = f"{served}/lectures/no/such/page.html"
+    assert page.goto(missing).status == 404
+    fonts = "getComputedStyle(document.body).fontFamily"
+    assert "Notes Sans" in page.evaluate(fonts)
+    page.locator("#pst-skip-link a").press("Enter")
+    assert page.url == f"{missing}#main-content"
+    page.get_by_role("link", name="길잡이").click()
+    assert page.url == f"{served}/index.html#index-map"
+    page.close()
+
+
+def test_the_guide_names_every_chapter_in_the_order_of_the_sidebar(visit):
+    page = visit("index.html")
+    guide, sidebar = (
+        page.locator(where).evaluate_all("links => links.map(l => l.innerText)")
+        for where in (
+            "#index-map li a:first-of-type",
+            ".bd-docs-nav .toctree-l1:not(.current) > a",
+        )
+    )
+    numbered = [text for text in sidebar if re.match(r"\d+\. ", text)]
+    assert guide == numbered and len(guide) == len(set(guide)) > 25
+
+
+def test_the_map_of_the_first_page_leads_to_the_lectures(visit):
+    page = visit("index.html")
+    page.get_by_role("link", name="크로스 어텐션", exact=True).click()
+    assert page.url.endswith("lectures/multi_head_attention.html")
+    page.locator(".here-map").click()
+    assert page.url.endswith("lectures/overview.html#overview-map")
+
+
+def test_the_bibliography_is_a_list_of_its_entries(visit):
+    page = visit("reference/bibliography.html")
+    entries = page.locator("[role=list].citation-list > [role=listitem]")
+    assert entries.count() == page.locator(".citation").count() > 70
+    assert page.locator("[role^=doc-biblio]").count() == 0

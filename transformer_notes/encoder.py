@@ -137,10 +137,12 @@ class Encoder(ConfiguredLayer):
         ValueError: 맞지 않는 모양.
     """
 
+    layer_type = EncoderLayer  # 쌓는 층
+
     def __init__(self, config, **kwargs):
         super().__init__(config, **kwargs)
         self.layers = [
-            EncoderLayer(config, name=f"layer_{index}", dtype=self.dtype_policy)
+            self.layer_type(config, name=f"layer_{index}", dtype=self.dtype_policy)
             for index in range(config.num_layers)
         ]
         self.norm = self.final_norm()

@@ -27,6 +27,7 @@ _LINE_NUMBER = re.compile(r'<span class="linenos">.*?</span>')
 def link_names(app, pagename, templatename, context, doctree):
     """`html-page-context`: 코드 블록의 이름을 API 항목에 잇습니다."""
     waiting = list(app.env.sphinx_codeautolink_transforms.get(pagename, ()))
+    linked = set()
     if doctree is None or not waiting:
         return
 
@@ -37,8 +38,10 @@ def link_names(app, pagename, templatename, context, doctree):
                 waiting.remove(transform)
                 lines = match[2].split("\n")
                 for name in transform.names:
-                    if not _link_name(lines, name, uri(name)):
+                    address = uri(name)
+                    if not _link_name(lines, name, address, address in linked):
                         warn("링크를 달 이름을 코드에서 찾지 못했습니다", name.code_str)
+                    linked.add(address)
                 return match[1] + "\n".join(lines) + match[3]
         return match[0]
 
@@ -60,9 +63,10 @@ def _plain(html):
     return unescape(re.sub("<[^>]*>", "", _LINE_NUMBER.sub("", html))).rstrip()
 
 
-def _link_name(lines, name, uri):
+def _link_name(lines, name, uri, repeated):
     """여러 줄에 걸친 이름도 있습니다. 오른쪽 것부터 답니다(``a.b = a.b``).
 
+    쪽에서 되풀이되는 이름에는 Tab이 서지 않습니다. 처음 것과 같은 곳으로 갑니다.
     이름을 찾았는지를 돌려줍니다.
     """
     first, last = name.lineno - 1, name.end_lineno
@@ -73,7 +77,8 @@ def _link_name(lines, name, uri):
     match = matches[-1]
     start, end = match.end(1), match.end()
     title = name.resolved_location
-    link = f'<a href="{uri}" title="{title}" class="sphinx-codeautolink-a">'
+    stop = ' tabindex="-1"' if repeated else ""
+    link = f'<a href="{uri}" title="{title}" class="sphinx-codeautolink-a"{stop}>'
     linked = f"{text[:start]}{link}{text[start:end]}</a>{text[end:]}"
     lines[first:last] = linked.split("\n")
     return True

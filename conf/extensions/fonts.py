@@ -12,11 +12,13 @@ import re
 import string
 from pathlib import Path
 
+import model_scripts
 from fontTools import subset
 from fontTools.ttLib import TTFont
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parent / "fonts"
+SCRIPTS = HERE.parent / "static"
 PACKAGE = HERE.parents[1] / "transformer_notes" / "fonts"
 #: 사이트의 글꼴마다 (원본, 글자를 모으는 곳).
 FACES = {
@@ -24,6 +26,7 @@ FACES = {
     "NotesSans-Bold": (SOURCES / "Pretendard-Bold.woff2", "text"),
     "NotesCode-Regular": (SOURCES / "D2Coding.woff2", "code"),
     "NotesMath-Regular": (SOURCES / "STIXTwoMath.woff2", "math"),
+    "NotesAnswers-Regular": (PACKAGE / "Pretendard-Regular.otf", "answers"),
 }
 LICENCE = "This Font Software is licensed under the SIL Open Font License, Version 1.1."
 #: 글에는 없지만 브라우저가 그리는 수식의 글자: 근호, 기울인 로마자와 그리스 문자.
@@ -44,6 +47,8 @@ def letters(pages):
         found["text"] |= _text(rest)
     # 수식 안의 한글과, 코드의 글꼴에 없는 글자는 본문의 글꼴이 그립니다.
     found["text"] |= (found["math"] - DRAWN) | found["code"]
+    for script in SCRIPTS.glob("*.js"):  # 스크립트가 화면에 적는 글
+        found["text"] |= set(script.read_text("utf-8"))
     return {name: "".join(sorted(found[name] - {"\n"})) for name in found}
 
 
@@ -90,6 +95,8 @@ def write(app, exception):
         folder.mkdir(parents=True, exist_ok=True)
     pages = sorted(Path(app.outdir).rglob("*.html"))
     found = letters(page.read_text("utf-8") for page in pages)
+    # 브라우저 속의 모델이 답에 쓸 글자. 다른 쪽은 이 글꼴을 읽지 않습니다.
+    found["answers"] = "".join(sorted(model_scripts.letters() - set(found["text"])))
     for face, (source, what) in FACES.items():
         key = hashlib.sha256(_key(source) + face.encode() + found[what].encode())
         stored = kept / f"{key.hexdigest()[:16]}.woff2"

@@ -11,7 +11,6 @@ import math_core
 from docutils import nodes
 from sphinx.locale import _
 from sphinx.util import logging
-from sphinx.util.math import get_node_equation_number
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +31,14 @@ def mathml(latex, node, *, displaystyle):
         return f"<code>{html.escape(latex)}</code>"
 
 
+def number_equations(app, doctree, docname):
+    """식의 번호를 장의 번호에 이어 적어 둡니다. 노트북도 이 번호를 씁니다."""
+    numbers = app.env.toc_fignumbers.get(docname, {}).get("displaymath", {})
+    for node in doctree.findall(nodes.math_block):
+        if node["number"]:
+            node["number"] = ".".join(map(str, numbers[node["ids"][0]]))
+
+
 def visit_inline(self, node):
     self.body.append(mathml(node.astext(), node, displaystyle=False))
     raise nodes.SkipNode
@@ -40,8 +47,7 @@ def visit_inline(self, node):
 def visit_display(self, node):
     self.body.append(self.starttag(node, "div", CLASS="math notranslate nohighlight"))
     if node["number"]:
-        number = get_node_equation_number(self, node)
-        self.body.append(f'<span class="eqno">({number})')
+        self.body.append(f'<span class="eqno">({node["number"]})')
         self.add_permalink_ref(node, _("Link to this equation"))
         self.body.append("</span>")
     latex = node.astext()
@@ -54,4 +60,5 @@ def visit_display(self, node):
 
 def setup(app):
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
+    app.connect("doctree-resolved", number_equations)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,7 +5,7 @@
 연 쪽은 다른 파일을 읽지 못하므로, 색인은 읽을 때 함수를 부르는 스크립트입니다.
 
 같은 것을 부르는 여러 이름은 두 곳에서 옵니다: 용어집의 한국어와 영어, 그리고 옆의
-``search_names.toml``.
+``search_names.toml``. 절이 답하지만 절에 없는 말은 ``search_phrases.toml``에 있습니다.
 """
 
 import json
@@ -17,6 +17,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 NAMES = Path(__file__).with_name("search_names.toml")
+PHRASES = Path(__file__).with_name("search_phrases.toml")
 
 _SKIPPED = (
     nodes.comment,
@@ -25,8 +26,11 @@ _SKIPPED = (
     nodes.raw,
     nodes.system_message,
 )
-#: 코드에서는 이름만 담습니다: 밑줄이나 가운데 대문자가 있는 이름, 1e-5 같은 수
-_NAME = re.compile(r"[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\b\d(?:\.\d+)?e-\d+")
+#: 코드에서는 이름만 담습니다: 밑줄이나 가운데 대문자가 있는 이름, 1e-5 같은 수, 명령
+_NAME = re.compile(
+    r"[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\b\d(?:\.\d+)?e-\d+"
+    r"|\b(?:transformer-notes|make) [a-z]+|\btf(?:\.\w+)+"
+)
 #: 오류 메시지는 그대로 쳐서 찾으므로 글로 담습니다.
 _ERROR = re.compile(r"\w+(?:Error|Exception): .*")
 _ENGLISH = re.compile(r"([A-Za-z][\w \-]*?)(?:\(([A-Za-z\-]+)\))?[.,]\s")
@@ -164,6 +168,15 @@ def merged(groups):
     return [group for group in joined if len(group) > 1]
 
 
+def add_phrases(pages, labels):
+    """절의 끝에 그 절의 찾는 말을 붙입니다. `labels`는 레이블마다의 (쪽, id, 제목)."""
+    for label, phrases in tomllib.loads(PHRASES.read_text("utf-8")).items():
+        page, anchor, _ = labels.get(label, ("", "", ""))
+        for entry in pages.get(page, ()):
+            if entry[0] == anchor:
+                entry.append(phrases)
+
+
 def collect(app, pagename, templatename, context, doctree):
     if doctree is not None and app.builder.name == "html":
         labels = {
@@ -187,7 +200,9 @@ def write_index(app, exception):
     for page in reading:  # 차례에 나온 순서. 점수가 같으면 앞의 쪽이 먼저입니다.
         reading += order.get(page, [])
     pages = {p: app.search_pages[p] for p in reading if p in app.search_pages}
-    index = {"pages": list(pages.items()), "names": names_of(pages)}
+    names = names_of(pages)
+    add_phrases(pages, app.env.domaindata["std"]["labels"])
+    index = {"pages": list(pages.items()), "names": names}
     script = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir, "_static", "search_index.js")
     path.write_text(f"openSearchIndex({script});\n", encoding="utf-8")

@@ -102,6 +102,7 @@ class SourceRole(SphinxRole):
             logger.warning(str(error), location=self.get_location())
             return [nodes.literal("", self.text)], []
         self.env.note_dependency(str(path))
+        _note_shown(self.env, path)
         name = split(self.text, modules())[1] or shown(path)
         return _links(self.config, path, first, last, [nodes.literal("", name)]), []
 
@@ -120,6 +121,7 @@ class Definition(SphinxDirective):
             logger.warning(str(error), location=self.get_location())
             return []
         self.env.note_dependency(str(path))
+        _note_shown(self.env, path)
         where = f"{PACKAGE.name}/{shown(path)} {first}–{last}번 줄"
         caption = nodes.paragraph("", "", classes=["source-caption"])
         caption += _links(self.config, path, first, last, [nodes.Text(where)])
@@ -136,6 +138,11 @@ class Definition(SphinxDirective):
         name = split(target, modules())[1] or shown(path)
         box += _fold(f"{name}의 소스", *source, when="folded" in self.options)
         return [box]
+
+
+def _note_shown(env, path):
+    """이 쪽이 그 소스로 이어진다는 것을 적어 둡니다. 소스 쪽이 돌아올 길입니다."""
+    env.shown_sources.setdefault(env.docname, set()).add(source_page(path))
 
 
 def _fold(label, *content, when):
@@ -190,8 +197,23 @@ def source_pages(app):
     )
     for path in modules().values():
         code = highlight(read(path), PythonLexer(), formatter)
+        page = source_page(path)
+        shown_by = [
+            (name, app.env.titles[name].astext())
+            for name in app.env.toctree_includes[app.config.root_doc]
+            if page in app.env.shown_sources.get(name, ())
+        ]
         title = f"{PACKAGE.name}/{shown(path)}"
-        yield source_page(path), {"title": title, "code": code}, "source.html"
+        context = {"title": title, "code": code, "shown_by": shown_by}
+        yield page, context, "source.html"
+
+
+def start(app):
+    app.env.shown_sources = getattr(app.env, "shown_sources", {})
+
+
+def forget(app, env, docname):
+    getattr(env, "shown_sources", {}).pop(docname, None)
 
 
 def visit_source_reference(translator, node):
@@ -220,6 +242,8 @@ def setup(app):
     )
     app.add_role("src", SourceRole())
     app.add_directive("definition", Definition)
+    app.connect("builder-inited", start)
+    app.connect("env-purge-doc", forget)
     app.connect("doctree-resolved", resolve_links)
     app.connect("html-collect-pages", source_pages)
-    return {"parallel_read_safe": True, "env_version": 1}
+    return {"parallel_read_safe": False, "env_version": 2}

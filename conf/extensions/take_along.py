@@ -42,9 +42,7 @@ def add_link(app, doctree):
         # 지은 사이트를 올리는 가지입니다.
         address = f"https://colab.research.google.com/github/{match[1]}/blob/gh-pages"
         links.append(f'<a href="{address}/{page}.ipynb">Colab에서 열기</a>')
-    line = nodes.raw(
-        "", f'<p class="take-along">{" · ".join(links)}</p>', format="html"
-    )
+    line = nodes.raw("", " · ".join(links), format="html", classes=["take-along"])
     title = next(doctree.findall(nodes.title))
     title.parent.insert(title.parent.index(title) + 1, line)
 
@@ -140,7 +138,7 @@ def _blocks(node, executed, level):
         case nodes.bullet_list() | nodes.enumerated_list():
             yield _list(node)
         case nodes.paragraph() | nodes.caption() | nodes.term() | nodes.attribution():
-            if "reading-time" not in node["classes"]:
+            if not {"reading-time", "here-part"} & {*node["classes"]}:
                 yield _inline(node)
         case nodes.raw() | nodes.comment() | nodes.target() | nodes.Invisible():
             pass

@@ -10,9 +10,9 @@
 const notesSearch = (() => {
   // 점수의 무게. 제목에 있는 말은 본문에 있는 말보다 그 쪽이 무엇을 다루는지 잘 말합니다.
   const WEIGHT = {
-    title: 0.4, heading: 0.5, length: 0.6, saturation: 1.5,
-    name: 1.6, word: 1.2, short: 0.9, pair: 1.2, phrase: 2, part: 0.5,
-    exact: 8, definition: 14, page: 0.1, api: 0.4, term: 0.8,
+    title: 0.4, heading: 0.5, phrases: 0.5, length: 0.6, saturation: 1.5,
+    name: 1.6, word: 1.2, number: 2, short: 0.9, pair: 1.2, near: 0.4, phrase: 2, part: 0.5,
+    exact: 8, definition: 14, lecture: 18, page: 0.1, api: 0.4, list: 0.9, term: 0.8,
   };
 
   // 뜻이 없거나 어느 절에나 있는 말
@@ -50,7 +50,7 @@ const notesSearch = (() => {
   /** 끝 글자의 받침과, 줄어든 홀소리를 열어 둡니다: 나누 → 나[누-눟눠-눻], 올리 → 올[리-맇려-렿] */
   function open(syllable) {
     const code = syllable.charCodeAt(0) - 0xac00;
-    if (!HANGUL.test(syllable) || code % 28) return syllable;
+    if (!HANGUL.test(syllable) || code % 28) return escape(syllable);
     const vowel = Math.floor(code / 28) % 21;
     const range = (first) => `${String.fromCharCode(first)}-${String.fromCharCode(first + 27)}`;
     const shortened = { 20: 6, 13: 14, 8: 9, 0: 1 }[vowel]; // ㅣ→ㅕ, ㅜ→ㅝ, ㅗ→ㅘ, ㅏ→ㅐ(하→해)
@@ -89,10 +89,10 @@ const notesSearch = (() => {
   /** 색인 파일이 부릅니다. 절마다 찾을 글을 마련합니다. */
   function accept({ pages, names: groups }) {
     sections = pages.flatMap(([page, entries], order) =>
-      entries.map(([anchor, heading, text, code]) => ({
+      entries.map(([anchor, heading, text, code, phrases = ""]) => ({
         page, order, anchor, heading, text, code, title: entries[0][1],
         first: anchor === entries[0][0],
-        fields: [tidy(entries[0][1]), tidy(heading), tidy(text), tidy(code)],
+        fields: [entries[0][1], heading, text, code, phrases].map(tidy),
       })));
     for (const section of sections) {
       section.size = section.fields[2].length + section.fields[3].length;
@@ -113,7 +113,7 @@ const notesSearch = (() => {
     return n;
   };
 
-  /** 절마다 [제목, 절의 제목, 글, 코드]에 몇 번 나오는지. 찾은 말은 다시 세지 않습니다. */
+  /** 절마다 [제목, 절의 제목, 글, 코드, 찾는 말]에 몇 번 나오는지. 찾은 말은 다시 세지 않습니다. */
   function count(source) {
     if (!counts.has(source)) {
       const regex = new RegExp(source, "g");
@@ -123,8 +123,7 @@ const notesSearch = (() => {
         const [title, ...rest] = section.fields;
         if (!titles.has(title)) titles.set(title, times(title, regex));
         const n = [titles.get(title), ...rest.map((text) => times(text, regex))];
-        if (n[1] + n[2] + n[3]) found.push([i, n]);
-        else if (n[0]) found.push([i, n]);
+        if (n.some(Boolean)) found.push([i, n]);
       });
       if (counts.size > 300) counts.clear();
       counts.set(source, found);
@@ -174,12 +173,17 @@ const notesSearch = (() => {
       add(all.map((n) => pattern(n)).join("|"), WEIGHT.name, all);
       concepts += 1;
     }
+    rest = rest.replace(/[a-z]\w*_\w+/g, (name) => {
+      add(pattern(name), WEIGHT.name, [name]);
+      return " ";
+    });
     const words = (rest.match(WORDS) || []).map((w) => w.replace(/^\.+|\.+$/g, ""))
       .filter((w) => w && !EMPTY.has(w) && !PARTICLES.includes(w));
     for (const word of words) {
       if (!HANGUL.test(word)) {
         const base = word.length > 4 ? word.replace(/(ies|ing|ed|es|s|e)$/, "") : word;
-        if (word.length > 1) add(pattern(base), WEIGHT.word, [base]);
+        const rare = /\d{3}|\d\.\d|e-\d/.test(word); // 65나 8은 흔하고 37000은 드뭅니다
+        if (word.length > 1) add(pattern(base), rare ? WEIGHT.number : WEIGHT.word, [base]);
         continue;
       }
       const [base, verb] = stem(word);
@@ -201,17 +205,45 @@ const notesSearch = (() => {
     for (let i = 0; i + 1 < all.length; i += 1) {
       add(pattern(`${all[i]} ${all[i + 1]}`, true), WEIGHT.pair, []);
     }
+    for (let i = 0; i + 1 < all.length && all.length < 7; i += 1) {
+      for (let j = i + 1; j < Math.min(all.length, i + 3); j += 1) {
+        add(`${pattern(all[i])}[^.]{0,12}${pattern(all[j], true)}`, WEIGHT.near, []);
+      }
+    }
     if (all.length > 1 || /[_\d]/.test(whole)) add(pattern(whole), WEIGHT.phrase, [whole]);
     return { terms, fixed, whole, code, only };
   }
+
+  const INITIALS = "rRseEfaqQtTdwWczxvg";
+  const VOWELS = "k o i O j p u P h hk ho hl y n nj np nl b m ml l".split(" ");
+  const FINALS = " r R rt s sw sg e f fr fa fq ft fx fv fg a q qt t T d w c z x v g".split(" ");
+  const TYPED = /([ac-gq-tvwxz])(hk|ho|hl|nj|np|nl|ml|[h-puyb])((?:rt|sw|sg|f[raqtxvg]|qt|[ac-gq-tvwxz])(?![h-puyb]))?/y;
+
+  /** 영문 자판으로 친 한글을 되돌립니다: xhzms → 토큰. 한글이 되지 않으면 undefined */
+  function fromKeyboard(word) {
+    let typed = "";
+    TYPED.lastIndex = 0;
+    for (let at = 0; at < word.length; at = TYPED.lastIndex) {
+      const found = TYPED.exec(word);
+      if (!found) return undefined;
+      const [, first, vowel, last = ""] = found;
+      typed += String.fromCharCode(
+        0xac00 + (INITIALS.indexOf(first) * 21 + VOWELS.indexOf(vowel)) * 28 + FINALS.indexOf(last));
+    }
+    return typed;
+  }
+
+  const inBook = (word, base = word) => count(pattern(base, true)).length
+    || names.some(({ name }) => name.replace(/[\s_-]/g, "").includes(word));
 
   /** 한 번도 나오지 않는 말은 자모나 글자 하나가 다른 말로 고쳐 봅니다. */
   function mended(word) {
     const hangul = HANGUL.test(word);
     if (EMPTY.has(word) || word.normalize("NFD").length < (hangul ? 6 : 4)) return word;
     const [base] = hangul ? stem(word) : [word];
-    if (count(pattern(base, true)).length || names.some(({ name }) =>
-      name.replace(/[\s_-]/g, "").includes(word))) return word;
+    if (inBook(word, base)) return word;
+    const typed = hangul ? undefined : fromKeyboard(word);
+    if (typed && inBook(typed, stem(typed)[0])) return typed;
     vocabulary ??= wordsOfBook();
     const near = (text) => {
       const target = text.normalize("NFD");
@@ -274,13 +306,15 @@ const notesSearch = (() => {
       const inText = rarity(found.length);
       const inHeading = rarity(found.filter(([, n]) => n[1]).length);
       const inTitle = rarity(found.filter(([, n]) => n[0]).length);
-      for (const [i, [title, heading, text, inCode]] of found) {
-        const { size, first } = sections[i];
+      const inPhrases = rarity(found.filter(([, n]) => n[4]).length);
+      for (const [i, [title, heading, text, inCode, phrases]] of found) {
+        const { size, first, order } = sections[i]; // 첫 쪽의 제목은 이 책의 이름입니다
         const long = 1 - WEIGHT.length + (WEIGHT.length * size) / average;
         const n = (text + inCode) / long;
         let gain = (inText * n) / (n + WEIGHT.saturation);
         if (heading) gain += WEIGHT.heading * inHeading;
-        if (title) gain += WEIGHT.title * inTitle * (first ? 1 : 0.5);
+        if (phrases) gain += WEIGHT.phrases * inPhrases;
+        if (title && order) gain += WEIGHT.title * inTitle * (first ? 1 : 0.5);
         scores.set(i, (scores.get(i) || 0) + term.weight * gain);
       }
     }
@@ -295,8 +329,11 @@ const notesSearch = (() => {
         && terms[0].shown.some((name) => flat(name) === heading);
       const api = section.page === "reference/api";
       if (named) score += WEIGHT.definition;
+      else if (only && section.first && terms[0].shown.some((name) =>
+        flat(section.title).endsWith(flat(name)))) score += WEIGHT.lecture;
       else if (exact && (code || !api) && (section.first || section.text)) score += WEIGHT.exact;
       else if (api) score *= WEIGHT.api;
+      else if (section.page === "paper/mistakes") score *= WEIGHT.list; // 가르치는 자리가 먼저입니다
       else if (section.anchor.startsWith("term-")) score *= WEIGHT.term;
       if (!pages.has(section.page)) pages.set(section.page, []);
       pages.get(section.page).push({ section, score });

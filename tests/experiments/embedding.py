@@ -19,7 +19,7 @@ SETTINGS = {
     "steps": 300,
     "every": 10,
 }
-#: 표의 표준 편차와 곱하는 수를 d_model의 거듭제곱으로 적은 것.
+#: 표의 표준편차와 곱하는 수를 d_model의 거듭제곱으로 적은 것.
 VARIANTS = {
     "narrow_multiplied": (-0.5, 0.5),
     "narrow_plain": (-0.5, 0.0),

@@ -286,7 +286,7 @@ def _unexplained(kind, trial):
         return messages.unknown(kind, sentence, example)
     for group in trial.groups:
         if not group.readings or not kind.strict:
-            return messages.right(kind, (kind.unread,))
+            return messages.unread(kind)
         for case, outcome in group.pairs():
             if not kind.agrees(outcome, case, frozenset(), group.readings[0]):
                 example = kind.compared(case, outcome, group.readings[0])

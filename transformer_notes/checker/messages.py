@@ -106,6 +106,14 @@ def right(kind, notes):
     return Report(True, message="\n".join([f"맞습니다: {kind.title}", *notes]))
 
 
+def unread(kind):
+    """성질은 모두 맞지만 식의 값과 견주지는 못한 것의 보고서입니다."""
+    return Report(
+        True,
+        message=f"성질은 맞고, 값은 견주지 못했습니다: {kind.title}\n{kind.unread}",
+    )
+
+
 def known(kind, examples, notes):
     """알아본 실수들의 보고서입니다. `examples`는 번호와 예의 사전입니다."""
     numbers = tuple(sorted(examples))

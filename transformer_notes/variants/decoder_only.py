@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from transformer_notes import checks
 from transformer_notes.decoder import LayerCache
-from transformer_notes.encoder import ConfiguredLayer, EncoderLayer
+from transformer_notes.encoder import Encoder, EncoderLayer
 from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.transformer import Transformer
 from transformer_notes.variants.attention import GroupedQueryConfig
@@ -45,22 +45,10 @@ class DecoderOnlyLayer(EncoderLayer):
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class DecoderOnlyStack(ConfiguredLayer):
+class DecoderOnlyStack(Encoder):
     """`DecoderOnlyLayer`를 `num_layers`겹 쌓습니다."""
 
-    def __init__(self, config, **kwargs):
-        super().__init__(config, **kwargs)
-        self.layers = [
-            DecoderOnlyLayer(config, name=f"layer_{index}", dtype=self.dtype_policy)
-            for index in range(config.num_layers)
-        ]
-        self.norm = self.final_norm()
-
-    def build(self, x_shape):
-        for layer in self.layers:
-            layer.build(x_shape)
-        if self.norm is not None:
-            self.norm.build(x_shape)
+    layer_type = DecoderOnlyLayer
 
     def call(
         self,
@@ -251,7 +239,7 @@ def _beside(first, second):
 @keras.saving.register_keras_serializable(package="transformer_notes")
 @dataclasses.dataclass(frozen=True)
 class Today(RMSNormConfig, RotaryConfig, SwiGLUConfig, GroupedQueryConfig):
-    """오늘의 언어 모델처럼 고른 설정: pre-norm, RMSNorm, 회전, SwiGLU, 키의 무리.
+    """오늘의 언어 모델처럼 고른 설정: pre-norm, RMSNorm, 회전, SwiGLU, 그룹 쿼리.
 
     `DecoderOnly(Today(...))`로 씁니다. 부품마다의 설정을 함께 물려받았을 뿐입니다.
     """

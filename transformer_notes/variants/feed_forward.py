@@ -8,7 +8,6 @@ import tensorflow as tf
 from transformer_notes import checks
 from transformer_notes.config import TransformerConfig
 from transformer_notes.feed_forward import PositionwiseFeedForward
-from transformer_notes.keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -29,7 +28,7 @@ class GELUFeedForward(PositionwiseFeedForward):
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class SwiGLU(StopsKerasMask, keras.layers.Layer):
+class SwiGLU(PositionwiseFeedForward):
     r"""은닉 하나를 다른 은닉이 여닫는 피드포워드입니다. 편향은 없습니다.
 
     .. math:: \mathrm{SwiGLU}(x) = (\mathrm{SiLU}(x W) \odot x V)\, W_2,
@@ -53,11 +52,6 @@ class SwiGLU(StopsKerasMask, keras.layers.Layer):
         ValueError: 1보다 작은 크기, (batch, length, d_model)이 아닌 입력.
     """
 
-    def __init__(self, d_model, d_ff, **kwargs):
-        super().__init__(**kwargs)
-        self.d_model = checks.positive_int("d_model", d_model)
-        self.d_ff = checks.positive_int("d_ff", d_ff)
-
     def build(self, input_shape):
         checks.vector_shape("x", input_shape, self.d_model)
         inner, outer = (self.d_model, self.d_ff), (self.d_ff, self.d_model)
@@ -70,12 +64,6 @@ class SwiGLU(StopsKerasMask, keras.layers.Layer):
         gate = tf.nn.silu(tf.tensordot(x, self.gate, axes=1))  # (batch, length, d_ff)
         hidden = gate * tf.tensordot(x, self.value, axes=1)
         return tf.tensordot(hidden, self.w2, axes=1)  # (batch, length, d_model)
-
-    def compute_output_shape(self, input_shape):
-        return (*input_shape[:-1], self.d_model)
-
-    def get_config(self):
-        return {**super().get_config(), "d_model": self.d_model, "d_ff": self.d_ff}
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")

@@ -1,0 +1,32 @@
+// 그림을 누르면 크게 보입니다. Esc와 초점을 되돌리는 일은 dialog가 합니다.
+const enlarged = document.createElement("dialog")
+enlarged.className = "enlarged"
+enlarged.addEventListener("click", () => enlarged.close())
+document.body.append(enlarged)
+
+for (const image of document.querySelectorAll(".bd-article .cell_output img")) {
+  const button = document.createElement("button")
+  button.type = "button"
+  button.className = "enlarge"
+  button.title = "그림 크게 보기"
+  image.replaceWith(button)
+  button.append(image)
+  button.addEventListener("click", () => {
+    const close = document.createElement("button")
+    close.textContent = "닫기"
+    enlarged.replaceChildren(close, image.cloneNode())
+    enlarged.showModal()
+  })
+}
+
+// 종이는 언제나 밝습니다.
+const printing = matchMedia("print")
+printing.addEventListener("change", () => {
+  const root = document.documentElement
+  if (printing.matches) {
+    root.dataset.beforePrint = root.dataset.theme
+    root.dataset.theme = "light"
+  } else {
+    root.dataset.theme = root.dataset.beforePrint
+  }
+})

@@ -1,0 +1,106 @@
+"""누구나 읽을 수 있는가: axe-core, 자판, 손가락, 종이, 두 배로 키운 글자."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from test_site import PAGES, SITE, browser, open_page, visit  # noqa: F401
+
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+#: 소스 쪽은 모두 한 틀입니다.
+READ = [name for name in PAGES if not name.startswith("source/")]
+READ += [name for name in PAGES if name == "source/attention.html"]
+BOTH = {"index.html", "lectures/attention.html", "source/attention.html"}
+THEMES = "light", "dark"
+CASES = [
+    (name, scheme)
+    for number, name in enumerate(READ)
+    for scheme in (THEMES if name in BOTH else THEMES[number % 2 :][:1])
+]
+
+
+@pytest.mark.parametrize("name, scheme", CASES)
+def test_axe_finds_nothing(browser, name, scheme):  # noqa: F811
+    page = open_page(browser, name)
+    page.emulate_media(color_scheme=scheme)
+    found = (
+        Axe()
+        .run(page, options={"runOnly": WCAG, "resultTypes": ["violations"]})
+        .response["violations"]
+    )
+    page.close()
+    assert not found, "\n".join(
+        f"{rule['id']}: {node['failureSummary']}\n{node['html']}"
+        for rule in found
+        for node in rule["nodes"][:3]
+    )
+
+
+def test_a_figure_opens_large_by_keyboard_and_focus_returns(visit):  # noqa: F811
+    page = visit("lectures/attention.html")
+    button = page.locator(".enlarge").first
+    small = button.locator("img").bounding_box()
+    button.focus()
+    page.keyboard.press("Enter")
+    large = page.locator("dialog.enlarged img")
+    assert large.bounding_box()["width"] > small["width"]
+    assert large.get_attribute("alt") == button.locator("img").get_attribute("alt")
+    page.keyboard.press("Escape")
+    assert not large.is_visible()
+    assert button.evaluate("button => button === document.activeElement")
+
+
+def test_a_code_name_is_one_stop_however_often_it_is_used(visit):  # noqa: F811
+    page = visit("lectures/attention.html")
+    links = page.locator("pre a.sphinx-codeautolink-a").evaluate_all(
+        "links => links.map(link => [link.href, link.tabIndex])"
+    )
+    stops = [href for href, stop in links if stop >= 0]
+    assert len(stops) == len(set(stops)) < len(links)
+    assert set(stops) == {href for href, _ in links}
+
+
+def test_copy_buttons_are_seen_and_hit_by_a_finger(browser):  # noqa: F811
+    context = browser.new_context(
+        has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800}
+    )
+    page = context.new_page()
+    page.goto((SITE / "lectures/attention.html").as_uri())
+    button = page.locator("button.copybtn").first
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    assert button.evaluate("button => getComputedStyle(button).opacity") == "1"
+    assert min(box["width"], box["height"]) >= 24
+    context.close()
+
+
+def test_paper_is_light_and_holds_the_whole_lecture(visit):  # noqa: F811
+    page = visit("lectures/attention.html")
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("html[data-theme=dark]", state="attached")
+    page.emulate_media(media="print")
+    page.wait_for_selector("html[data-theme=light]", state="attached")
+    assert (
+        page.locator("math").first.evaluate("math => getComputedStyle(math).color")
+        == "rgb(0, 0, 0)"
+    )
+    unwanted = ".bd-sidebar-primary, .bd-sidebar-secondary, .prev-next-footer, .copybtn"
+    assert not any(e.is_visible() for e in page.locator(unwanted).all())
+    assert page.locator(".admonition.solution p").last.is_visible()
+    clipped = page.locator("pre").evaluate_all(
+        "all => all.filter(p => p.checkVisibility() && p.scrollWidth > p.clientWidth)"
+        ".length"
+    )
+    assert clipped == 0
+    page.emulate_media(media="screen", color_scheme="dark")
+    page.wait_for_selector("html[data-theme=dark]", state="attached")
+
+
+@pytest.mark.parametrize("name", ["index.html", "lectures/attention.html"])
+def test_letters_twice_as_large_lose_nothing(visit, name):  # noqa: F811
+    page = visit(name)
+    page.add_style_tag(content="html { font-size: 200% !important }")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    outside = page.locator(".bd-article :is(h1, h2, h3, p, li)").evaluate_all(
+        "all => all.filter(e => e.checkVisibility()"
+        " && e.getBoundingClientRect().right > 1281).map(e => e.innerText)"
+    )
+    assert outside == []

@@ -1,0 +1,263 @@
+"""어텐션: 토큰 하나가 어느 토큰을 얼마나 읽는지 봅니다."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from transformer_notes import checks
+from transformer_notes.masking import padding_mask
+from transformer_notes.widgets.markup import (
+    Widget,
+    controls,
+    element,
+    options,
+    out,
+    said,
+    text,
+)
+
+KINDS = {"encoder": "인코더", "decoder": "디코더", "cross": "크로스"}
+
+
+class AttentionExplorer(Widget):
+    """토큰을 가리키면 그 토큰이 읽는 토큰으로 선을 긋습니다 (논문 3.2.3절).
+
+    종류, 층, 헤드를 고릅니다. 헤드를 여럿 고르면 그 평균입니다. 선의 굵기와 키 옆의
+    수가 가중치입니다.
+
+    Args:
+        weights: 종류마다의 가중치, `{"encoder": ..., "decoder": ..., "cross": ...}`의
+            일부나 전부. 저마다 실수, (num_layers, num_heads, length_q, length_k)이고
+            행을 더하면 1(볼 키가 없으면 0)입니다.
+        query_tokens: 답의 토큰. 디코더의 양쪽과 크로스의 쿼리입니다.
+        key_tokens: 원문의 토큰. 인코더의 양쪽과 크로스의 키입니다.
+        kind: 처음의 종류. None이면 `weights`의 마지막 것입니다.
+        token: 처음에 고를 쿼리의 번호.
+
+    Raises:
+        TypeError: 사전이 아닌 `weights`.
+        ValueError: 빈 사전, 모르는 종류, 토큰의 수와 맞지 않는 모양, 종류마다
+            다른 층이나 헤드의 수, 0과 1 사이가 아닌 가중치, 쿼리에 없는 `token`.
+
+    Examples:
+        >>> cross = np.full((1, 2, 1, 2), 0.5)
+        >>> AttentionExplorer({"cross": cross}, ["I"], ["나는", "읽었다"])
+        <AttentionExplorer>
+    """
+
+    name, label = "attention", "어텐션 살펴보기"
+
+    def __init__(self, weights, query_tokens, key_tokens, kind=None, token=0):
+        if not isinstance(weights, Mapping):
+            raise TypeError(
+                "weights에는 종류마다 가중치를 담은 사전이 필요합니다. "
+                f"받은 것: {type(weights).__name__}. "
+                '{"cross": 가중치}처럼 이름을 붙여 주세요.'
+            )
+        if not weights:
+            raise ValueError(
+                "weights에는 종류가 하나라도 필요합니다. 받은 것: 빈 사전."
+            )
+        source, target = map(list, (key_tokens, query_tokens))
+        self.tokens = {
+            "encoder": (source, source),
+            "decoder": (target, target),
+            "cross": (target, source),
+        }
+        self.weights = {
+            checks.choice("weights의 이름", name, KINDS): _weights(
+                name, value, *map(len, self.tokens[name])
+            )
+            for name, value in weights.items()
+        }
+        shapes = {value.shape[:2] for value in self.weights.values()}
+        if len(shapes) > 1:
+            raise ValueError(
+                "weights의 종류마다 층과 헤드의 수가 같아야 합니다. 받은 것: "
+                f"{', '.join(map(str, sorted(shapes)))}. 한 모델의 가중치를 "
+                "넘겨 주세요."
+            )
+        self.layers, self.heads = shapes.pop()
+        self.kind = list(self.weights)[-1]
+        if kind is not None:
+            self.kind = checks.choice("kind", kind, self.weights)
+        count = len(self.tokens[self.kind][0])
+        self.token = checks.integer("token", token, minimum=0)
+        if self.token >= count:
+            raise ValueError(
+                f"token에는 0부터 {count - 1}까지의 번호가 필요합니다. "
+                f"받은 것: {token}."
+            )
+
+    @classmethod
+    def of(cls, pretrained, source, **how):
+        """함께 온 모델이 글 하나에 답할 때의 어텐션입니다.
+
+        답은 그리디로 만들고, 그 답을 디코더에 넣어 한 번 지나 보냅니다. 디코더의 토큰은
+        **그 토큰을 넣고 다음 토큰을 고르는** 자리입니다.
+
+        Args:
+            pretrained: `models.load`가 읽은 것. 글로 답하는 모델입니다.
+            source: 원문, 문자열.
+            **how: 생성자의 `kind`와 `token`.
+
+        Returns:
+            `AttentionExplorer`.
+
+        Raises:
+            ValueError: 글을 분류하는 모델, 빈 글.
+        """
+        tokenizer, model = pretrained.tokenizer, pretrained.model
+        answer = pretrained.translate([source])[0].ids
+        source_ids = [tokenizer.encode(source, eos=True)]
+        target_ids = [[tokenizer.bos_id, *map(int, answer[:-1])]]
+        memory, reading = model.encode(source_ids, return_weights=True)
+        memory_mask = padding_mask(source_ids, model.config.pad_id)
+        _, layers = model.decode(target_ids, memory, memory_mask, return_weights=True)
+        weights = {
+            "encoder": reading,
+            "decoder": [layer.self_attention for layer in layers],
+            "cross": [layer.cross_attention for layer in layers],
+        }
+        query, key = (
+            [_piece(tokenizer.vocabulary[place]) for place in ids[0]]
+            for ids in (target_ids, source_ids)
+        )
+        stacked = {name: np.stack(value)[:, 0] for name, value in weights.items()}
+        return cls(stacked, query, key, **how)
+
+    def data(self):
+        weights = {name: value.tolist() for name, value in self.weights.items()}
+        return {"weights": weights, "tokens": self.tokens}
+
+    def still(self):
+        # 스크립트와 같은 셈이어야 끝자리까지 같습니다.
+        row = self.weights[self.kind][-1, :, self.token].sum(axis=0)
+        row = row / self.heads / 1000
+        queries, keys = self.tokens[self.kind]
+        return element(
+            "div",
+            controls(
+                _chosen(
+                    options(
+                        "kind",
+                        "종류",
+                        [KINDS[name] for name in self.weights],
+                        [list(self.weights).index(self.kind)],
+                    ),
+                    len(self.weights),
+                ),
+                _chosen(
+                    options(
+                        "layer", "층", range(1, self.layers + 1), [self.layers - 1]
+                    ),
+                    self.layers,
+                ),
+                _chosen(
+                    options(
+                        "head",
+                        "헤드 (여럿이면 평균)",
+                        range(1, self.heads + 1),
+                        range(self.heads),
+                        kind="checkbox",
+                    ),
+                    self.heads,
+                ),
+            ),
+            *(self._panel(name, row) for name in self.weights),
+            said(
+                "쿼리 ",
+                element("b", out("query", queries[self.token])),
+                " → ",
+                out("read", _read(row, keys)),
+            ),
+        )
+
+    def _panel(self, name, row):
+        queries, keys = self.tokens[name]
+        shown = name == self.kind
+        chosen = self.token if shown else 0
+        row = row if shown else np.zeros(len(keys))
+        high = max(len(queries), len(keys))
+        buttons = (
+            element(
+                "li",
+                element(
+                    "button",
+                    text(token),
+                    type="button",
+                    aria_pressed="true" if place == chosen else "false",
+                    tabindex=0 if place == chosen else -1,
+                ),
+            )
+            for place, token in enumerate(queries)
+        )
+        lines = (
+            element(
+                "line",
+                x1=0,
+                y1=chosen + 0.5,
+                x2=1,
+                y2=place + 0.5,
+                style=f"--weight:{weight:.3f}",
+            )
+            for place, weight in enumerate(row)
+        )
+        read = (
+            element(
+                "li",
+                text(token),
+                element("span", f"{weight:.2f}"),
+                style=f"--weight:{weight:.3f}",
+            )
+            for token, weight in zip(keys, row)
+        )
+        return element(
+            "div",
+            element("ol", *buttons, aria_label="쿼리"),
+            element(
+                "svg",
+                *lines,
+                viewBox=f"0 0 1 {high}",
+                preserveAspectRatio="none",
+                style=f"--rows:{high}",
+                aria_hidden="true",
+            ),
+            element("ol", *read, aria_label="키"),
+            class_="tn-attention",
+            data_kind=name,
+            hidden=not shown,
+        )
+
+
+def _chosen(fieldset, count):
+    """고를 것이 하나뿐이면 보이지 않습니다."""
+    return element("div", fieldset, hidden=count == 1)
+
+
+def _weights(name, value, length_q, length_k):
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim != 4 or array.shape[2:] != (length_q, length_k) or 0 in array.shape:
+        raise ValueError(
+            f"weights의 {name!r}에는 모양 (num_layers, num_heads, {length_q}, "
+            f"{length_k})가 필요합니다. 받은 모양: {array.shape}. 배치의 축은 빼고, "
+            "토큰의 수를 맞추어 주세요."
+        )
+    if not ((array >= 0) & (array <= 1.001)).all():
+        raise ValueError(
+            f"weights의 {name!r}에는 0과 1 사이의 수가 필요합니다. 받은 것: "
+            f"{array.min():.3g}에서 {array.max():.3g}까지. 소프트맥스를 지난 값을 "
+            "넘겨 주세요."
+        )
+    return (1000 * array).round().astype(int)  # 천분율: 보이는 것은 두 자리입니다
+
+
+def _piece(token):
+    """조각의 앞에 붙은 빈칸은 떼고, 빈칸뿐이면 보이게 적습니다."""
+    return token.strip() or "␣"
+
+
+def _read(row, keys):
+    """가장 많이 읽는 셋."""
+    first = np.argsort(-row, kind="stable")[:3]
+    return " · ".join(f"{keys[place]} {row[place]:.2f}" for place in first)

@@ -1,0 +1,242 @@
+"""빔 탐색을 한 스텝씩: 나무에서 무엇을 남기고 무엇을 버리는가."""
+
+import math
+from dataclasses import dataclass, field
+
+from transformer_notes import checks
+from transformer_notes.widgets.markup import (
+    Widget,
+    controls,
+    drawing,
+    element,
+    letters,
+    number,
+    options,
+    slider,
+    text,
+)
+
+BEAM_SIZES = (1, 2, 3, 4)
+#: 손잡이가 서는 길이 벌점의 알파.
+ALPHAS = tuple(step / 10 for step in range(11))
+END = "<eos>"
+COLUMN, LEVEL, WIDTH, HEIGHT = 68, 52, 62, 36
+
+
+@dataclass
+class Node:
+    """답의 앞부분 하나. `place`는 나무에서의 번호입니다."""
+
+    place: int
+    words: tuple
+    parent: "Node | None"
+    p: float  # 이 앞부분으로 시작하는 답의 확률
+    children: list = field(default_factory=list)
+
+    @property
+    def log_p(self):
+        return math.log(self.p)
+
+    def score(self, alpha):
+        return self.log_p / length_factor(len(self.words), alpha)
+
+
+class DecodingTree(Widget):
+    r"""답의 나무에서 빔의 크기와 길이 벌점을 바꾸며 빔 탐색을 따라갑니다 (논문 6.1절).
+
+    답마다의 확률에서 다음 토큰의 확률이 정해집니다. 점수는 `decoding.beam_search`의
+    :math:`s(y) = \log p(y) / ((5 + |y|) / 6)^\alpha`\ 이고, 길이는 `<eos>`까지 셉니다.
+
+    Args:
+        answers: 답마다의 확률이나 수. 답은 토큰을 빈칸으로 띄어 쓴 글이고 값은 0보다 큰
+            수입니다. 더해서 1이 되게 나누어 씁니다.
+        beam_size: 처음의 빔의 크기, 1부터 4까지의 정수.
+        length_penalty: 처음의 알파. 0부터 1까지 0.1 간격의 수.
+
+    Raises:
+        TypeError: 수가 아닌 확률.
+        ValueError: 답이 없는 `answers`, 토큰이 없는 답, 0보다 크지 않은 확률,
+            손잡이에 없는 `beam_size`나 `length_penalty`.
+
+    Examples:
+        >>> widget = DecodingTree({"I read": 0.6, "read": 0.4})
+        >>> [" ".join(node.words) for node in widget.search(2, 0.0)[-1]]
+        ['I read <eos>', 'read <eos>']
+    """
+
+    name, label = "decoding_tree", "빔 탐색의 나무"
+
+    def __init__(self, answers, beam_size=4, length_penalty=0.6):
+        if not answers:
+            raise ValueError(
+                "answers에는 답이 하나라도 필요합니다. 받은 것: 빈 사전. "
+                '{"I read": 0.6, "read": 0.4}처럼 답마다 확률을 주세요.'
+            )
+        self.beam_size = checks.choice("beam_size", beam_size, BEAM_SIZES)
+        self.alpha = checks.choice("length_penalty", length_penalty, ALPHAS)
+        chances = {}
+        for answer, value in answers.items():
+            words = (*str(answer).split(), END)
+            if len(words) == 1:
+                raise ValueError(
+                    "answers의 답에는 토큰이 하나라도 필요합니다. 받은 것: 빈 답."
+                )
+            chances[words] = checks.number(f"answers[{answer!r}]", value, above=0)
+        self.nodes = []
+        self._grow((), None, chances, sum(chances.values()))
+
+    def _grow(self, words, parent, chances, whole):
+        """words로 시작하는 답들로 가지를 냅니다. 답이 주어진 순서를 따릅니다."""
+        inside = {a: p for a, p in chances.items() if a[: len(words)] == words}
+        node = Node(len(self.nodes), words, parent, sum(inside.values()) / whole)
+        self.nodes.append(node)
+        longer = (a[: len(words) + 1] for a in inside if len(a) > len(words))
+        for branch in dict.fromkeys(longer):
+            node.children.append(self._grow(branch, node, inside, whole))
+        return node
+
+    def search(self, beam_size, alpha):
+        """스텝마다 남긴 답의 앞부분. 점수가 높은 것부터인 `Node`의 목록들입니다."""
+        steps = [[self.nodes[0]]]
+        while any(node.children for node in steps[-1]):
+            # 끝난 답은 자라지 않고 그대로 다음 스텝의 후보가 됩니다.
+            candidates = [c for node in steps[-1] for c in node.children or [node]]
+            candidates.sort(key=lambda node: node.score(alpha), reverse=True)
+            steps.append(candidates[:beam_size])
+        return steps
+
+    def data(self):
+        return {
+            "parents": [node.parent and node.parent.place for node in self.nodes],
+            "answers": [" ".join(node.words) for node in self.nodes],
+            "chances": [_chance(node) for node in self.nodes],
+            "log_p": [round(node.log_p, 6) for node in self.nodes],
+            "lengths": [len(node.words) for node in self.nodes],
+            "alphas": ALPHAS,
+            "steps": [
+                [
+                    [[node.place for node in kept] for kept in self.search(size, alpha)]
+                    for alpha in ALPHAS
+                ]
+                for size in BEAM_SIZES
+            ],
+        }
+
+    def still(self):
+        steps = self.search(self.beam_size, self.alpha)
+        ranks = {node.place: rank for rank, node in enumerate(steps[-1])}
+        passed = {node.place for kept in steps[:-1] for node in kept}
+        leaves = [node for node in self.nodes if not node.children]
+        column = {leaf.place: COLUMN * (i + 0.5) for i, leaf in enumerate(leaves)}
+        for node in reversed(self.nodes):  # 자식이 늘 뒤에 있습니다
+            if node.children:
+                places = [column[child.place] for child in node.children]
+                column[node.place] = sum(places) / len(places)
+        deepest = max(len(node.words) for node in self.nodes)
+        middle = {n.place: LEVEL * len(n.words) + 22 for n in self.nodes}
+        edges = (
+            element(
+                "path",
+                d=f"M{column[node.parent.place]:.1f} {middle[node.parent.place]}"
+                f"H{column[node.place]:.1f}V{middle[node.place]}",
+                class_="tn-edge",
+            )
+            for node in self.nodes[1:]
+        )
+        boxes = (
+            element(
+                "g",
+                element(
+                    "rect",
+                    x=-WIDTH / 2,
+                    y=-HEIGHT / 2,
+                    width=WIDTH,
+                    height=HEIGHT,
+                    rx=3,
+                ),
+                letters(node.words[-1] if node.words else "<bos>", 0, -3),
+                letters(
+                    number(node.score(self.alpha))
+                    if node.place in ranks
+                    else _chance(node),
+                    0,
+                    12,
+                    class_="tn-number",
+                ),
+                letters(
+                    ranks[node.place] + 1 if node.place in ranks else "",
+                    -WIDTH / 2 + 2,
+                    -HEIGHT / 2 - 2,
+                    class_="tn-rank",
+                ),
+                class_=f"tn-node {_state(node, ranks, passed)}",
+                transform=f"translate({column[node.place]:.1f} {middle[node.place]})",
+            )
+            for node in self.nodes
+        )
+        found = [_line(node, self.alpha) for node in steps[-1]]
+        lines = (
+            element(
+                "li",
+                text(found[place]) if place < len(found) else "",
+                hidden=place >= len(found),
+            )
+            for place in range(max(BEAM_SIZES))
+        )
+        return element(
+            "div",
+            controls(
+                options(
+                    "beam",
+                    "빔의 크기",
+                    BEAM_SIZES,
+                    [BEAM_SIZES.index(self.beam_size)],
+                ),
+                slider(
+                    "alpha",
+                    "길이 벌점 α =",
+                    ALPHAS.index(self.alpha),
+                    len(ALPHAS) - 1,
+                    shown=self.alpha,
+                ),
+                slider("step", "스텝", len(steps) - 1, len(steps) - 1),
+            ),
+            drawing(
+                COLUMN * len(leaves),
+                LEVEL * deepest + 44,
+                *edges,
+                *boxes,
+                label="<bos>에서 아래로 갈라지는 답의 나무. 남긴 답의 앞부분에는 "
+                "순위와 점수가, 나머지에는 다음 토큰의 확률이 적혀 있음",
+            ),
+            element(
+                "p",
+                "굵은 상자가 이 스텝에 남긴 것(위의 수가 순위, 안의 수가 s(y)), 점선 "
+                "상자가 버린 것, 나머지 상자의 수는 다음 토큰의 확률입니다.",
+                class_="tn-legend",
+            ),
+            element("div", element("ol", *lines), class_="tn-said", role="status"),
+        )
+
+
+def length_factor(length, alpha):
+    r"""점수를 나누는 수 :math:`((5 + |y|) / 6)^\alpha`."""
+    return ((5 + length) / 6) ** alpha
+
+
+def _state(node, kept, passed):
+    """남긴 것, 지나온 것, 버린 것, 아직 보지 않은 것."""
+    if node.place in kept:
+        return "tn-kept"
+    if node.place in passed:
+        return "tn-passed"
+    return "tn-dropped" if node.parent and node.parent.place in passed else ""
+
+
+def _chance(node):
+    """앞이 정해졌을 때 이 토큰의 확률."""
+    return f"{node.p / node.parent.p:.2f}" if node.parent else ""
+
+
+def _line(node, alpha):
+    return f"{' '.join(node.words)}: s = {number(node.score(alpha))}"

@@ -1,0 +1,184 @@
+"""마스크: 길이와 종류를 바꾸며 누가 누구를 보는지 봅니다."""
+
+import numpy as np
+import tensorflow as tf
+
+from transformer_notes.masking import look_ahead_mask, padding_mask
+from transformer_notes.widgets.markup import (
+    Widget,
+    controls,
+    element,
+    options,
+    out,
+    said,
+    slider,
+    text,
+)
+
+#: 종류마다 (이름, 쿼리의 문장, 키의 문장).
+KINDS = {
+    "padding": ("패딩 (인코더)", "source", "source"),
+    "look_ahead": ("룩어헤드", "target", "target"),
+    "both": ("둘 다 (디코더)", "target", "target"),
+    "cross": ("크로스", "target", "source"),
+}
+PAD = "<pad>"
+
+
+class MaskBuilder(Widget):
+    """문장의 길이와 마스크의 종류를 바꾸며 누가 누구를 보는지 봅니다 (논문 3.2.3절).
+
+    마스크는 모두 `masking`의 함수가 만든 것입니다. 행이 쿼리, 열이 키이고 1인 자리를
+    봅니다. 길이를 줄이면 뒤의 토큰이 패딩이 됩니다.
+
+    Args:
+        source_tokens: 원문의 토큰, 문자열의 목록. 1개에서 8개까지입니다.
+        target_tokens: 답의 토큰. `<bos>`로 시작하는 디코더의 입력입니다.
+        kind: 처음의 종류. `KINDS` 가운데 하나.
+
+    Raises:
+        ValueError: 비었거나 8개보다 긴 목록, 모르는 종류.
+
+    Examples:
+        >>> widget = MaskBuilder(["나는", "읽었다"], ["<bos>", "I", "read"])
+        >>> widget.data()["masks"]["padding"]
+        [['10', '10'], ['11', '11']]
+        >>> widget.data()["masks"]["look_ahead"][-1]
+        ['100', '110', '111']
+    """
+
+    name, label = "mask", "마스크 만들기"
+
+    def __init__(self, source_tokens, target_tokens, kind="both"):
+        self.tokens = {
+            "source": _few("source_tokens", source_tokens),
+            "target": _few("target_tokens", target_tokens),
+        }
+        if kind not in KINDS:
+            raise ValueError(
+                f"kind에는 {', '.join(KINDS)} 가운데 하나가 필요합니다. "
+                f"받은 것: {kind!r}."
+            )
+        self.kind = kind
+
+    def data(self):
+        return {
+            "kinds": [{"query": q, "key": k} for _, q, k in KINDS.values()],
+            "names": list(KINDS),
+            "tokens": self.tokens,
+            "masks": {kind: self._masks(kind) for kind in KINDS},
+            "pad": PAD,
+        }
+
+    def _masks(self, kind):
+        """키의 진짜 토큰이 하나일 때부터의 마스크. 줄마다 0과 1의 글입니다."""
+        _, query, key = KINDS[kind]
+        rows, columns = len(self.tokens[query]), len(self.tokens[key])
+        found = []
+        for real in range(1, columns + 1):
+            ids = tf.constant([[1] * real + [0] * (columns - real)])
+            mask = {
+                "look_ahead": lambda: look_ahead_mask(columns),
+                "both": lambda ids=ids: padding_mask(ids) & look_ahead_mask(columns),
+            }.get(kind, lambda ids=ids: padding_mask(ids))()
+            mask = np.broadcast_to(mask.numpy()[0, 0], (rows, columns))
+            found.append(
+                ["".join("01"[see] for see in row) for row in mask.astype(int)]
+            )
+        return found
+
+    def still(self):
+        _, query, key = KINDS[self.kind]
+        queries, keys = self.tokens[query], self.tokens[key]
+        mask = self._masks(self.kind)[-1]
+        most = max(map(len, self.tokens.values()))
+        chosen = len(queries) // 2
+        seen = [token for token, see in zip(keys, mask[chosen]) if see == "1"]
+        head = element(
+            "tr",
+            element("th", "쿼리 \\ 키", scope="col"),
+            *(
+                element(
+                    "th", text(_at(keys, place)), scope="col", hidden=place >= len(keys)
+                )
+                for place in range(most)
+            ),
+        )
+        rows = (
+            element(
+                "tr",
+                element(
+                    "th",
+                    element(
+                        "button",
+                        text(_at(queries, row)),
+                        type="button",
+                        aria_pressed="true" if row == chosen else "false",
+                        tabindex=0 if row == chosen else -1,
+                    ),
+                    scope="row",
+                ),
+                *(
+                    element(
+                        "td",
+                        see := _at(_at(mask, row), place),
+                        class_="tn-see" if see == "1" else "tn-hidden",
+                        hidden=place >= len(keys),
+                    )
+                    for place in range(most)
+                ),
+                class_="tn-chosen" if row == chosen else None,
+                hidden=row >= len(queries),
+            )
+            for row in range(most)
+        )
+        return element(
+            "div",
+            controls(
+                options(
+                    "kind",
+                    "마스크의 종류",
+                    [words for words, *_ in KINDS.values()],
+                    [list(KINDS).index(self.kind)],
+                ),
+                *(
+                    slider(
+                        side,
+                        f"{words}의 진짜 토큰",
+                        len(self.tokens[side]),
+                        len(self.tokens[side]),
+                        1,
+                    )
+                    for side, words in (("source", "원문"), ("target", "답"))
+                ),
+            ),
+            element(
+                "table",
+                element("thead", head),
+                element("tbody", *rows),
+                class_="tn-mask",
+            ),
+            said(
+                "쿼리 ",
+                element("b", out("query", queries[chosen])),
+                " → 보는 키 ",
+                out("count", len(seen)),
+                "개: ",
+                out("seen", " · ".join(seen)),
+            ),
+            # 글꼴이 스크립트가 쓸 글자를 압니다.
+            element("template", text(PAD)),
+        )
+
+
+def _at(items, place):
+    return items[place] if place < len(items) else ""
+
+
+def _few(name, tokens):
+    tokens = [str(token) for token in tokens]
+    if not 1 <= len(tokens) <= 8:
+        raise ValueError(
+            f"{name}에는 토큰 1개에서 8개가 필요합니다. 받은 것: {len(tokens)}개."
+        )
+    return tokens
