@@ -27,8 +27,9 @@ STORED = re.compile(r"docs/[\w/]+\.(?:json|toml)")
 
 
 def _is_offered(app, page):
-    """셀이 있는 쪽은 모두. 첫 쪽은 길잡이이므로 뺍니다."""
-    return bool(app.env.executed_keys.get(page)) and page != app.config.root_doc
+    """셀이 있는 쪽은 모두. 길잡이인 첫 쪽과 ``notebook: none``인 쪽은 뺍니다."""
+    wanted = app.env.metadata[page].get("notebook") != "none"
+    return wanted and app.env.executed_keys.get(page) and page != app.config.root_doc
 
 
 def add_link(app, doctree):
