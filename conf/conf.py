@@ -92,7 +92,7 @@ napoleon_use_rtype = False
 napoleon_custom_sections = [("호출 인자", "params_style")]
 nitpick_ignore_regex = [(r"py:.*", r"(tensorflow|tf|keras|matplotlib|numpy)\..*")]
 
-bibtex_bibfiles = [str(HERE / "references.bib")]
+bibtex_bibfiles = [os.path.relpath(HERE / "references.bib", HERE.parent / "docs")]
 
 # 겉모습. 글꼴과 스크립트는 모두 사이트 안에 있고, 수식은 지을 때 조판합니다.
 html_theme = "sphinx_book_theme"

@@ -195,7 +195,7 @@ def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(chromium):
     page.focus(".playground textarea")
     page.keyboard.press("Control+A")
     page.keyboard.type("12월 25일, 2031")
-    assert requests == []
+    assert [url for url in requests if url.endswith(".js")] == []
     page.keyboard.press("Enter")
     assert asked(page, "확률") == "2031-12-25"
     (read,) = [url for url in requests if url.endswith(".js")]

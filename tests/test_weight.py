@@ -13,6 +13,9 @@ from test_site import PAGES, SITE, browser, visit  # noqa: F401
 
 LECTURES = [name for name in PAGES if name.startswith("lectures/")]
 
+#: 답을 보이는 쪽만 부르는 글꼴입니다.
+ANSWERS = {SITE / "_static" / "fonts" / "NotesAnswers-Regular.woff2"}
+
 
 def transferred(path):
     """gzip으로 내보낼 때의 바이트. 글꼴은 이미 눌려 있습니다."""
@@ -21,12 +24,12 @@ def transferred(path):
 
 
 def first_view(name):
-    """쪽과 그 쪽이 부르는 스타일, 스크립트, 그림, 모든 글꼴의 바이트."""
+    """쪽과 그 쪽이 부르는 스타일, 스크립트, 그림, 강의가 쓰는 글꼴의 바이트."""
     path = SITE / name
     text = path.read_text(encoding="utf-8")
     called = re.findall(r'<(?:link|script|img)\b[^>]*?(?:href|src)="([^"#?]+)', text)
     files = {(path.parent / address).resolve() for address in called}
-    files |= {*(SITE / "_static" / "fonts").glob("*.woff2")}
+    files |= {*(SITE / "_static" / "fonts").glob("*.woff2")} - ANSWERS
     files = {file for file in files if file.suffix not in {".html", ".inv"}}
     return transferred(path) + sum(map(transferred, files))
 

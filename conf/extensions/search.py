@@ -35,6 +35,9 @@ _NAME = re.compile(
 _ERROR = re.compile(r"\w+(?:Error|Exception): .*")
 _ENGLISH = re.compile(r"([A-Za-z][\w \-]*?)(?:\(([A-Za-z\-]+)\))?[.,]\s")
 
+#: 쪽에 대한 말이지 쪽의 글이 아닌 것: '여기'와 읽는 시간.
+ABOUT = {"here", "reading-time"}
+
 
 def entries_of(doctree, labels):
     """쪽의 절, 용어, API의 이름마다 [id, 제목, 글, 코드의 이름]을 차례로 냅니다."""
@@ -67,7 +70,7 @@ def entries_of(doctree, labels):
             case nodes.literal_block():
                 entry[2].extend(_ERROR.findall(node.astext()))
                 entry[3].extend(_NAME.findall(node.astext()))
-            case nodes.paragraph() if "reading-time" in node["classes"]:
+            case nodes.Element() if ABOUT & {*node.get("classes", [])}:
                 pass
             case nodes.TextElement():
                 entry[2].append(_text(node))

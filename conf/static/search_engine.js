@@ -47,7 +47,7 @@ const notesSearch = (() => {
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/(\d),(?=\d{3}(?!\d))/g, "$1")
     .toLowerCase();
 
-  /** 끝 글자의 받침과, 줄어든 홀소리를 열어 둡니다: 나누 → 나[누-눟눠-눻], 올리 → 올[리-맇려-렿] */
+  /** 끝 글자의 받침과, 줄어든 홀소리를 열어 둡니다: 나누 → 나눠, 올리 → 올려 */
   function open(syllable) {
     const code = syllable.charCodeAt(0) - 0xac00;
     if (!HANGUL.test(syllable) || code % 28) return escape(syllable);
