@@ -47,6 +47,7 @@ extensions = [
     "chapters",
     "code_links",
     "contents",
+    "definitions",
     "execution",
     "fonts",
     "korean",

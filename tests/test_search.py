@@ -11,7 +11,7 @@ import statistics
 import tomllib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from search import PHRASES, english_names, merged, readable_formula
 from test_site import ROOT, SITE, browser, open_page, visit  # noqa: F401
@@ -128,6 +128,7 @@ def test_a_section_is_found_by_words_it_does_not_hold(searching):
 
 
 @settings(max_examples=100)
+@example(query="_")
 @given(query=st.text("가각뷁aZ_ 09.*+?()[]{}|\\^$/<>\"'√ㅋ\u1112", max_size=12))
 def test_any_text_can_be_searched_for(searching_once, query):
     assert isinstance(find(searching_once, query), list)

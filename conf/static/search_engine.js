@@ -158,7 +158,9 @@ const notesSearch = (() => {
     const whole = rest.trim();
     const terms = [];
     const add = (source, weight, shown, opened) => {
-      if (!terms.some((t) => t.source === source)) terms.push({ source, weight, shown, opened });
+      const nothing = new RegExp(source).test(""); // 밑줄뿐인 말은 어디에나 있습니다
+      if (nothing || terms.some((t) => t.source === source)) return;
+      terms.push({ source, weight, shown, opened });
     };
     let concepts = 0;
     // 코드의 이름을 쳤다면 그 이름을 찾습니다. 이름 속의 낱말을 용어로 읽지 않습니다.
