@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import io
 import os
 import re
 import shutil
@@ -9,7 +10,9 @@ import threading
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -110,16 +113,42 @@ def test_every_page_opens_quietly_and_offline(page, scheme):
     assert page.locator("math merror, .math:not(:has(math))").count() == 0
 
 
-def test_no_page_scrolls_sideways_on_a_phone(page):
-    page.set_viewport_size({"width": 390, "height": 900})
+@pytest.mark.parametrize("name", ["lectures/attention.html", "practice/dates.html"])
+def test_figures_are_dark_where_the_page_is(visit, name):
+    page = visit(name)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("html[data-theme=dark]", state="attached")
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    ground = [int(part) for part in re.findall(r"\d+", ground)[:3]]
+    blues = 0
+    for figure in page.locator(".cell_output img").all():
+        seen = pixels(figure.screenshot())
+        assert np.abs(seen[2, 2] - ground).max() <= 2, figure.get_attribute("alt")
+        assert seen.max() > 200 and np.median(seen) < 60
+        colored = seen[np.ptp(seen, axis=-1) > 60]
+        blues += (colored.argmax(axis=-1) == 2).sum()
+    assert blues  # 쿼리의 파랑은 파랑으로 남습니다
+    page.locator(".enlarge").first.click()
+    large = pixels(page.locator(".enlarged img").screenshot())
+    assert np.abs(large[2, 2] - ground).max() <= 2
+
+
+def pixels(screenshot):
+    return np.asarray(Image.open(io.BytesIO(screenshot)).convert("RGB")).astype(int)
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_no_page_scrolls_sideways(page, width):
+    page.set_viewport_size({"width": width, "height": 900})
     widest = page.evaluate("document.documentElement.scrollWidth")
     wide = page.evaluate(
-        "[...document.querySelectorAll('.bd-article *')].filter("
-        "e => e.getBoundingClientRect().right > 391)"
+        f"[...document.querySelectorAll('.bd-article *')].filter("
+        f"e => e.getBoundingClientRect().right > {width + 1})"
         ".slice(0, 5).map(e => e.outerHTML.slice(0, 200))"
     )
     page.set_viewport_size(DESKTOP)
-    assert widest <= 390, wide
+    assert widest <= width, wide
 
 
 def test_short_cells_and_equations_stay_whole_on_a_phone(page):

@@ -347,5 +347,7 @@ def probe():
     return found
 
 
+EXPERIMENT = Experiment(__file__, SETTINGS, PLAN, measure, probe)
+
 if __name__ == "__main__":
-    Experiment(__file__, SETTINGS, PLAN, measure, probe).main()
+    EXPERIMENT.main()
