@@ -112,9 +112,8 @@ def package(inside, when):
             marks += [mark for mark, tag in DRAWN.items() if tag in content]
             order.append(f'<itemref idref="f{number}"/>')
         properties = f' properties="{" ".join(marks)}"' if marks else ""
-        items.append(
-            f'<item id="f{number}" href="{name}" media-type="{TYPES[kind]}"{properties}/>'
-        )
+        described = f'media-type="{TYPES[kind]}"{properties}'
+        items.append(f'<item id="f{number}" href="{name}" {described}/>')
     return PACKAGE.format(
         identifier=uuid.uuid5(uuid.NAMESPACE_DNS, leaves.PROJECT["name"]),
         title=escape(leaves.TITLE),

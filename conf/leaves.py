@@ -26,10 +26,13 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 TITLE, SUBTITLE = PROJECT["description"].split(": ")
 LICENCE = "글과 그림 CC BY 4.0 · 코드 MIT · 글꼴 SIL OFL 1.1"
 
+INSIDE = "leaf:"  # 책의 쪽을 가리키는 링크의 첫머리. 만드는 책마다 주소로 바꿉니다
 DROPPED = (
     "script, style, noscript, template, form, .headerlink, .take-along, .expanded,"
     " .viewcode-link, .overview-map .code"
 )
+#: 둘레와 똑같이 보이는 코드의 조각. 풀어 두면 책이 훨씬 작아집니다.
+PLAIN = "pre span.n, pre span.p, pre span.w, code span.pre"
 SPACES = {
     "svg": "http://www.w3.org/2000/svg",
     "math": "http://www.w3.org/1998/Math/MathML",
@@ -69,11 +72,10 @@ class Leaf:
             yield _words(heading), heading.parent.attrs["id"]
 
     def link(self, address):
-        """본문의 링크를 모두 바꿉니다. `address`는 쪽과 id를 주소로 바꾸는 함수입니다."""
-        for node in self.body.query("a[href]"):
-            if "page" in node.attrs:
-                page, anchor = node.attrs.pop("page"), node.attrs.pop("anchor")
-                node.attrs["href"] = address(page, anchor)
+        """책 안의 링크를 바꿉니다. `address`는 쪽과 id를 주소로 바꾸는 함수입니다."""
+        for node in self.body.query(f'a[href^="{INSIDE}"]'):
+            page, _, anchor = node.attrs["href"].removeprefix(INSIDE).partition("#")
+            node.attrs["href"] = address(page, anchor)
 
 
 def read():
@@ -112,6 +114,10 @@ def _article(page):
 def _clean(body):
     for node in body.query(DROPPED):
         node.parent.remove_child(node)
+    for node in body.query(PLAIN):
+        for child in [*node.children]:
+            node.parent.insert_before(child, node)
+        node.parent.remove_child(node)
     for box in body.query(".playground"):
         for child in [*box.children]:
             box.remove_child(child)
@@ -123,7 +129,9 @@ def _follow_epub(body):
     for node in body.query("mtable[scriptlevel]"):
         del node.attrs["scriptlevel"]
     for node in body.query("mfrac[displaystyle]"):
-        style = Element("mstyle", {"displaystyle": node.attrs.pop("displaystyle")}, "math")
+        style = Element(
+            "mstyle", {"displaystyle": node.attrs.pop("displaystyle")}, "math"
+        )
         node.parent.replace_child(style, node)
         style.append_child(node)
     for node in body.query('svg[role="group"]'):
@@ -135,16 +143,15 @@ def _follow_epub(body):
 
 
 def _point(leaf, pages):
-    """책 안을 가리키는 링크에 쪽과 id를 따로 적고, 사이트만 가리키는 링크는 글로 둡니다."""
+    """링크가 책의 어느 쪽을 가리키는지 적습니다. 책에 없는 쪽이면 글로 남깁니다."""
     for node in leaf.body.query("a[href]"):
-        path, _, anchor = node.attrs["href"].partition("#")
+        path, mark, anchor = node.attrs["href"].partition("#")
         if ":" in path:
             continue
-        folder = posixpath.dirname(leaf.page)
-        page = posixpath.normpath(posixpath.join(folder, path)) if path else leaf.page
-        page = page.removesuffix(".html")
+        beside = posixpath.join(posixpath.dirname(leaf.page), path)
+        page = posixpath.normpath(beside).removesuffix(".html") if path else leaf.page
         if page in pages:
-            node.attrs |= {"page": page, "anchor": anchor}
+            node.attrs["href"] = f"{INSIDE}{page}{mark}{anchor}"
         else:
             del node.attrs["href"]
 
@@ -187,7 +194,9 @@ def contents(leaves, address, *, deep):
             below = f"<ol>{sections}</ol>" if sections else ""
             entries += entry(leaf.title, address(leaf.page, ""), below)
         rows.append(
-            f"<li><span>{part}</span><ol>{entries}</ol></li>" if part else entries
+            f"<li><span>{escape(part)}</span><ol>{entries}</ol></li>"
+            if part
+            else entries
         )
     return f"<h1>차례</h1><ol>{''.join(rows)}</ol>"
 

@@ -46,7 +46,13 @@ def main():
             )
             page = browser.new_page()
             page.goto(Path(folder, "book.xhtml").as_uri())
-            page.pdf(path=new, prefer_css_page_size=True, outline=True, tagged=True)
+            page.pdf(
+                path=new,
+                prefer_css_page_size=True,
+                print_background=True,
+                outline=True,
+                tagged=True,
+            )
             browser.close()
         os.replace(new, BOOK)
     print(f"PDF를 만들었습니다: {BOOK}")
