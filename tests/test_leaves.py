@@ -255,6 +255,9 @@ def test_the_pdf_has_bookmarks_links_and_korean_that_can_be_copied(whole):
     ]
     for title in ("차례", "처음", "나중"):
         assert title in titles
-    assert content.count(b"/Subtype /Link") >= 7
+    links = re.findall(rb"/Dest /(\S+)", content)
+    places = set(re.findall(rb"/(\S+) \[\d+ 0 R /XYZ", content))
+    assert {b"first.first-part", b"second.second-part"} <= {*links} <= places
+    assert b"/URI (https://example.com/)" in content
     assert set("처음나중멈춘그림답입니다") <= mapped(content)
     assert b"/Lang (ko)" in content and b"/MarkInfo" in content
