@@ -4,7 +4,7 @@ RUN = .venv/bin/python
 # 쪽과 시험을 여럿이 나누어 실행합니다. 프로세스마다 스레드를 또 나누면 서로 기다립니다.
 html test: export TF_NUM_INTRAOP_THREADS = 1
 
-.PHONY: help environment html serve test experiments bench mutants picture clean
+.PHONY: help environment html serve epub pdf test experiments bench mutants picture clean
 
 help:  ## 할 수 있는 일의 목록
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -17,6 +17,12 @@ html: environment  ## 사이트를 build/html에 짓습니다
 
 serve: environment  ## 사이트를 열어 두고, 고칠 때마다 다시 짓습니다
 	@$(RUN) -m sphinx_autobuild -n -c conf -d build/serve/doctrees docs build/serve/html --watch transformer_notes --watch conf --re-ignore '\.mo$$|__pycache__'
+
+epub: html  ## 책 한 권을 build/transformer-notes.epub으로 묶습니다
+	@$(RUN) conf/epub.py
+
+pdf: html  ## 책 한 권을 build/transformer-notes.pdf로 묶습니다. chromium을 씁니다
+	@$(RUN) conf/pdf.py
 
 test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니다
 	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder docs tests

@@ -1,0 +1,146 @@
+"""지은 사이트를 EPUB 한 권으로 묶습니다: ``build/transformer-notes.epub``.
+
+같은 사이트에서는 언제나 같은 바이트가 나옵니다. epubcheck가 있으면 검사하고, 잘못이
+있으면 앞서 묶은 책을 그대로 둡니다.
+"""
+
+import functools
+import os
+import posixpath
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+from xml.sax.saxutils import escape
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+import leaves
+
+BOOK = leaves.BUILD / "transformer-notes.epub"
+#: 압축 파일이 적을 수 있는 가장 이른 때. 책에 지은 때를 적지 않습니다.
+LONG_AGO = 315532800
+TYPES = {
+    ".css": "text/css",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+    ".xhtml": "application/xhtml+xml",
+}
+#: 쪽에 있으면 목록에 적어야 하는 것.
+DRAWN = {"mathml": b"<math ", "svg": b"<svg "}
+CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
+<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+<rootfiles><rootfile full-path="book/content.opf"
+ media-type="application/oebps-package+xml"/></rootfiles>
+</container>
+"""
+PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
+<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id"
+ xml:lang="ko">
+<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:identifier id="id">urn:uuid:{identifier}</dc:identifier>
+<dc:title>{title}</dc:title>
+<dc:creator>{title}</dc:creator>
+<dc:language>ko</dc:language>
+<dc:description>{subtitle}</dc:description>
+<dc:rights>{rights}</dc:rights>
+<meta property="dcterms:modified">{modified}</meta>
+</metadata>
+<manifest>{manifest}</manifest>
+<spine>{spine}</spine>
+</package>
+"""
+
+
+def main():
+    book = leaves.read()
+    with tempfile.TemporaryDirectory(dir=leaves.BUILD) as folder:
+        new = Path(folder, BOOK.name)
+        pack(files(book), new)
+        checked = check(new)
+        os.replace(new, BOOK)
+    print(f"EPUB을 만들었습니다: {BOOK}\n{checked}")
+
+
+def files(book):
+    """책에 들 파일: 이름마다 그 바이트. 읽는 순서입니다."""
+    pages = {"cover": leaves.page("표지", leaves.cover())}
+    address = functools.partial(_address, "")
+    listed = leaves.contents(book, address, deep=True)
+    pages["nav"] = leaves.page("차례", f'<nav epub:type="toc">{listed}</nav>')
+    for leaf in book:
+        folder = posixpath.dirname(leaf.page)
+        leaf.link(functools.partial(_address, folder))
+        root = "../" * (leaf.page.count("/"))
+        pages[leaf.page] = leaves.page(leaf.title, leaves.xhtml(leaf.body), root)
+    written = {f"{name}.xhtml": text.encode() for name, text in pages.items()}
+    return written | leaves.materials(book)
+
+
+def _address(folder, page, anchor):
+    path = posixpath.relpath(f"{page}.xhtml", folder or ".")
+    return f"{path}#{anchor}" if anchor else path
+
+
+def pack(inside, target):
+    """파일들을 묶습니다. ``mimetype``이 맨 앞에, 눌리지 않고 있어야 합니다."""
+    when = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", LONG_AGO)))
+    whole = {
+        "mimetype": b"application/epub+zip",
+        "META-INF/container.xml": CONTAINER.encode(),
+        "book/content.opf": package(inside, when).encode(),
+    }
+    whole |= {f"book/{name}": content for name, content in inside.items()}
+    with ZipFile(target, "w") as archive:
+        for name, content in whole.items():
+            entry = ZipInfo(name, when[:6])
+            entry.compress_type = ZIP_STORED if name == "mimetype" else ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content)
+
+
+def package(inside, when):
+    """책의 이름과 든 것을 적은 ``content.opf``입니다."""
+    items, order = [], []
+    for number, (name, content) in enumerate(inside.items()):
+        kind = posixpath.splitext(name)[1]
+        marks = {"nav.xhtml": ["nav"], "cover.svg": ["cover-image"]}.get(name, [])
+        if kind == ".xhtml":
+            marks += [mark for mark, tag in DRAWN.items() if tag in content]
+            order.append(f'<itemref idref="f{number}"/>')
+        properties = f' properties="{" ".join(marks)}"' if marks else ""
+        described = f'media-type="{TYPES[kind]}"{properties}'
+        items.append(f'<item id="f{number}" href="{name}" {described}/>')
+    return PACKAGE.format(
+        identifier=uuid.uuid5(uuid.NAMESPACE_DNS, leaves.PROJECT["name"]),
+        title=escape(leaves.TITLE),
+        subtitle=escape(leaves.SUBTITLE),
+        rights=escape(leaves.LICENCE),
+        modified=time.strftime("%Y-%m-%dT%H:%M:%SZ", when),
+        manifest="\n".join(items),
+        spine="\n".join(order),
+    )
+
+
+def check(path):
+    """epubcheck로 검사합니다. 잘못이 있으면 끝냅니다. 무엇을 했는지 돌려줍니다."""
+    checker = shutil.which("epubcheck")
+    if checker is None:
+        return (
+            "epubcheck가 없어 검사하지는 않았습니다. 데비안이나 우분투라면 "
+            "'sudo apt install epubcheck'로 설치한 뒤 다시 실행해 주세요."
+        )
+    command = [checker]
+    if Path(checker).read_bytes()[:2] == b"PK":  # 데비안의 것은 JAR 파일입니다
+        command = ["java", "-jar", checker]
+    done = subprocess.run([*command, "--failonwarnings", path])
+    if done.returncode:
+        sys.exit("epubcheck가 잘못을 찾았습니다. 앞서 만든 책은 그대로입니다.")
+    return "epubcheck가 검사했고 잘못이 없습니다."
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""지은 사이트를 PDF 한 권으로 묶습니다: ``build/transformer-notes.pdf``.
+
+낱장을 HTML 하나로 이어 chromium으로 찍습니다. 묶음과 장과 절의 제목이 책갈피가 되고,
+쪽을 오가던 링크는 책 안의 링크가 됩니다.
+"""
+
+import itertools
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import leaves
+
+BOOK = leaves.BUILD / "transformer-notes.pdf"
+
+
+def main():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        sys.exit(
+            "PDF를 만들 chromium이 없습니다. 데비안이나 우분투라면 "
+            "'sudo apt install chromium'으로 설치한 뒤 다시 실행해 주세요."
+        )
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        sys.exit(
+            "PDF를 만들 playwright가 없습니다. 'make environment'로 환경을 만든 뒤 "
+            "다시 실행해 주세요."
+        )
+    book = leaves.read()
+    with tempfile.TemporaryDirectory(dir=leaves.BUILD) as folder:
+        files = leaves.materials(book) | {"book.xhtml": whole(book).encode()}
+        files["book.css"] += (leaves.OURS / "paper.css").read_bytes()
+        for name, content in files.items():
+            path = Path(folder, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+        new = Path(folder, BOOK.name)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+            )
+            page = browser.new_page()
+            page.goto(Path(folder, "book.xhtml").as_uri())
+            page.pdf(
+                path=new,
+                prefer_css_page_size=True,
+                print_background=True,
+                outline=True,
+                tagged=True,
+            )
+            browser.close()
+        os.replace(new, BOOK)
+    print(f"PDF를 만들었습니다: {BOOK}")
+
+
+def whole(book):
+    """모든 낱장을 이은 XHTML. 묶음이 제목 1, 장이 제목 2가 됩니다."""
+    listed = leaves.contents(book, _address, deep=False)
+    texts = [leaves.cover(), f"<nav>{listed}</nav>"]
+    for part, chapters in itertools.groupby(book, key=lambda leaf: leaf.part):
+        if part:
+            texts.append(f'<h1 class="part">{part}</h1>')
+        texts += map(_chapter, chapters)
+    return leaves.page(leaves.TITLE, "".join(texts))
+
+
+def _chapter(leaf):
+    leaf.link(_address)
+    for node in leaf.body.query("[id]"):
+        if node.namespace == "html":  # 그림 속의 이름은 그 그림만 부릅니다
+            node.attrs["id"] = _name(leaf.page, node.attrs["id"])
+    for image in leaf.body.query("img"):
+        image.attrs["src"] = image.attrs["src"].removeprefix("../")
+    text = leaves.xhtml(leaf.body)
+    text = re.sub(r"<(/?)h([1-5])\b", lambda m: f"<{m[1]}h{int(m[2]) + 1}", text)
+    return f'<div class="leaf" id="{_name(leaf.page, "")}">{text}</div>'
+
+
+def _name(page, anchor):
+    """책 전체에서 하나뿐인 id입니다."""
+    return f"{page.replace('/', '-')}.{anchor}"
+
+
+def _address(page, anchor):
+    return f"#{_name(page, anchor)}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""``make epub``와 ``make pdf``: 지은 사이트가 그대로 책 한 권이 된다."""
+
+import os
+import posixpath
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+import zlib
+from zipfile import ZIP_STORED, ZipFile
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None and not os.environ.get("CI"), reason="chromium이 없습니다"
+)
+XHTML = "{http://www.w3.org/1999/xhtml}"
+DRAWING = """<?xml version="1.0"?>
+<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN"
+  "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path id="space"/></svg>
+"""
+FIRST = r"""
+(first-part)=
+## 처음
+
+글 속의 $\tfrac{1}{\sqrt{d_k}}$, {ref}`뒤의 쪽 <second-part>`,
+{src}`masking.padding_mask`, [밖](https://example.com/).
+
+$$
+a &= b \\
+c &= d
+$$ (eq-both)
+
+![점 하나](dot.svg)
+
+:::{exercise} 물음
+:label: ask
+무엇입니까?
+:::
+
+:::{solution} ask
+:class: dropdown
+답입니다.
+:::
+
+```{raw} html
+<style>.still :is(b, i) { color: red } .still b { color: green }</style>
+<div class="still"><form><input checked></form><b>멈춘 그림<br>아래</b>
+<svg viewBox="0 0 9 9" role="group"><a href="second.html"><text>쪽</text></a></svg>
+<script>document.write("움직임")</script></div>
+```
+"""
+SECOND = """
+(second-part)=
+## 나중
+
+{ref}`앞의 쪽 <first-part>`
+
+```text
+<글자 그대로> & 둘
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(shared_book):
+    """글꼴까지 지은 작은 책의 EPUB입니다."""
+    settings = shared_book.root / "conf" / "conf.py"
+    text = settings.read_text("utf-8")
+    settings.write_text(text.replace("extensions = [", 'extensions = [\n    "fonts",'))
+    shared_book.write(first=FIRST, second=SECOND)
+    (shared_book.root / "docs" / "dot.svg").write_text(DRAWING)
+    result = shared_book.build()
+    assert result.returncode == 0, result.stdout
+    result = shared_book.python(shared_book.root / "conf" / "epub.py")
+    assert result.returncode == 0, result.stdout
+    return shared_book
+
+
+def epub(book):
+    return book.root / "build" / "transformer-notes.epub"
+
+
+@pytest.fixture(scope="module")
+def inside(whole):
+    with ZipFile(epub(whole)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def pages(inside):
+    return {
+        name: ElementTree.fromstring(content)
+        for name, content in inside.items()
+        if name.endswith(".xhtml")
+    }
+
+
+def test_the_type_comes_first_and_stored_and_the_language_is_korean(whole, inside):
+    with ZipFile(epub(whole)) as archive:
+        first = archive.infolist()[0]
+    assert (first.filename, first.compress_type) == ("mimetype", ZIP_STORED)
+    assert inside["mimetype"] == b"application/epub+zip"
+    package = inside["book/content.opf"].decode()
+    assert "<dc:language>ko</dc:language>" in package
+    assert "<dc:title>트랜스포머 노트</dc:title>" in package
+    assert all(page.get("lang") == "ko" for page in pages(inside).values())
+
+
+def test_the_list_names_every_file_and_the_reading_order(inside):
+    package = inside["book/content.opf"].decode()
+    named = dict(re.findall(r'id="(f\d+)" href="([^"]+)"', package))
+    kept = {name.removeprefix("book/") for name in inside if name.startswith("book/")}
+    assert {*named.values()} == kept - {"content.opf"}
+    order = [named[item] for item in re.findall(r'idref="(\w+)"', package)]
+    names = ["cover", "nav", "index", "first", "second"]
+    assert order == [f"{name}.xhtml" for name in names]
+    assert re.search(r'href="first.xhtml"[^>]* properties="mathml svg"', package)
+
+
+def test_every_link_in_the_book_leads_somewhere(inside):
+    found = pages(inside)
+    ids = {
+        name: {node.get("id") for node in page.iter()} for name, page in found.items()
+    }
+    links = []
+    for name, page in found.items():
+        for node in page.iter():
+            address = node.get("href") or node.get("src") or ""
+            if ":" not in address and address:
+                path, _, anchor = address.partition("#")
+                target = posixpath.normpath(
+                    posixpath.join(posixpath.dirname(name), path)
+                )
+                assert target in inside, (name, address)
+                assert not anchor or anchor in ids[target], (name, address)
+                links.append(address)
+    assert "second.xhtml#second-part" in links and "first.xhtml#first-part" in links
+    assert not any("source/" in link for link in links)
+
+
+def test_formulas_pictures_and_words_stay_and_scripts_do_not(inside):
+    first = inside["book/first.xhtml"].decode()
+    for kept in (
+        "<msqrt>",
+        "답입니다",
+        "멈춘 그림<br/>",
+        "padding_mask",
+        "_images/dot",
+    ):
+        assert kept in first
+    assert "&lt;글자 그대로&gt; &amp; 둘" in inside["book/second.xhtml"].decode()
+    for name, page in pages(inside).items():
+        for tag in ("script", "form", "style"):
+            assert page.find(f".//{XHTML}{tag}") is None, name
+    assert b"DOCTYPE" not in inside["book/_images/dot.svg"]
+    css = inside["book/book.css"].decode()
+    assert ".still b {" in css and ":is(" not in css
+
+
+def test_korean_fonts_come_along(inside):
+    css = inside["book/book.css"].decode()
+    fonts = re.findall(r'url\("(fonts/[^"]+)"\)', css)
+    assert "fonts/NotesSans-Regular.woff2" in fonts and len(fonts) == 4
+    assert all(inside[f"book/{name}"][:4] == b"wOF2" for name in fonts)
+
+
+def plant(folder, body):
+    """무엇이라고 답할지 정한 epubcheck를 놓습니다."""
+    folder.mkdir(exist_ok=True)
+    tool = folder / "epubcheck"
+    tool.write_text(f"#!/bin/sh\n{body}\n")
+    tool.chmod(0o755)
+
+
+def test_the_same_site_gives_the_same_bytes_with_and_without_a_checker(
+    whole, tmp_path, monkeypatch
+):
+    before = epub(whole).read_bytes()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = whole.python(whole.root / "conf" / "epub.py")
+    assert result.returncode == 0
+    assert "epubcheck가 없어 검사하지는 않았습니다" in result.stdout
+    assert epub(whole).read_bytes() == before
+
+
+def test_what_the_checker_refuses_does_not_replace_the_book(
+    whole, tmp_path, monkeypatch
+):
+    before = epub(whole).stat().st_ino
+    plant(tmp_path, "echo ERROR; exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = whole.python(whole.root / "conf" / "epub.py")
+    assert result.returncode == 1 and "epubcheck가 잘못을 찾았습니다" in result.stdout
+    assert epub(whole).stat().st_ino == before
+    assert not [*(whole.root / "build").glob("tmp*")]
+
+
+# PDF ------------------------------------------------------------------------------
+
+
+def pdf(book):
+    return book.root / "build" / "transformer-notes.pdf"
+
+
+def test_a_missing_tool_is_told_in_one_line(whole, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = whole.python(whole.root / "conf" / "pdf.py")
+    assert result.returncode == 1
+    assert result.stdout.count("\n") == 1 and "apt install chromium" in result.stdout
+
+    (tmp_path / "chromium").touch(0o755)
+    absent = whole.root / "playwright.py"
+    absent.write_text("raise ImportError\n")
+    result = whole.python(whole.root / "conf" / "pdf.py")
+    absent.unlink()
+    assert result.returncode == 1
+    assert result.stdout.count("\n") == 1 and "make environment" in result.stdout
+    assert not pdf(whole).exists()
+
+
+def test_a_missing_site_is_told_in_one_line(book):
+    for name in ("epub.py", "pdf.py"):
+        result = book.python(book.root / "conf" / name)
+        assert result.returncode == 1 and result.stdout.count("\n") == 1
+
+
+def mapped(content):
+    """PDF의 글꼴들이 글로 되돌릴 수 있는 글자입니다."""
+    found = set()
+    for stream in re.findall(rb"(?s)stream\r?\n(.*?)endstream", content):
+        try:
+            text = zlib.decompress(stream)
+        except zlib.error:
+            continue
+        if b"beginbfchar" in text or b"beginbfrange" in text:
+            for line in re.findall(rb"<[0-9A-F]+> <([0-9A-F]{4})>\n", text):
+                found.add(chr(int(line, 16)))
+            for first, last, start in re.findall(
+                rb"<([0-9A-F]+)> <([0-9A-F]+)> <([0-9A-F]{4})>", text
+            ):
+                count = int(last, 16) - int(first, 16) + 1
+                found |= {chr(int(start, 16) + step) for step in range(count)}
+    return found
+
+
+@needs_chromium
+def test_the_pdf_has_bookmarks_links_and_korean_that_can_be_copied(whole):
+    result = whole.python(whole.root / "conf" / "pdf.py")
+    assert result.returncode == 0, result.stdout
+    content = pdf(whole).read_bytes()
+    titles = [
+        bytes.fromhex(title.decode()).decode("utf-16")
+        for title in re.findall(rb"/Title <(FEFF[0-9A-F]+)>", content)
+    ]
+    for title in ("차례", "처음", "나중"):
+        assert title in titles
+    links = re.findall(rb"/Dest /(\S+)", content)
+    places = set(re.findall(rb"/(\S+) \[\d+ 0 R /XYZ", content))
+    assert {b"first.first-part", b"second.second-part"} <= {*links} <= places
+    assert b"/URI (https://example.com/)" in content
+    assert set("처음나중멈춘그림답입니다") <= mapped(content)
+    assert b"/Lang (ko)" in content and b"/MarkInfo" in content
