@@ -212,6 +212,33 @@ def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(chromium):
     page.close()
 
 
+def test_another_model_and_an_empty_text_leave_no_old_answer(chromium):
+    page = open_page(chromium, "practice/playground.html")
+    page.fill(".playground textarea", "12월 25일, 2031")
+    page.click(".playground [type=submit]")
+    assert asked(page, "확률") == "2031-12-25"
+    page.fill(".playground textarea", "")
+    page.click(".playground [type=submit]")
+    assert asked(page, "글이 필요합니다") == ""
+    assert not page.locator(".playground .attention").is_visible()
+    page.fill(".playground textarea", "내가 쓴 글")
+    page.check(".playground [value=reviews]")
+    assert page.input_value(".playground textarea") == "내가 쓴 글"
+    assert page.inner_text(".playground .status") == ""
+    page.click(".playground [type=submit]")
+    page.check(".playground [value=dates]")  # 모델을 읽는 동안 바꿉니다
+    page.wait_for_timeout(1500)
+    assert page.inner_text(".playground .answer") == ""
+    page.click(".playground [data-model=dates]:is(button) >> nth=0")
+    page.check(".playground [value=chatbot]")
+    assert page.input_value(".playground textarea") == "안녕하세요"
+    page.fill(".playground textarea", "가" * 100_000)
+    page.click(".playground [type=submit]")
+    assert asked(page, "너무 깁니다") == ""
+    assert page.trouble == []
+    page.close()
+
+
 def test_one_token_at_a_time_by_touch_on_a_phone(chromium):
     context = chromium.new_context(
         viewport={"width": 390, "height": 800}, has_touch=True, locale="ko-KR"

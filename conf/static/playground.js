@@ -58,17 +58,24 @@
   // 한 번의 답 --------------------------------------------------------------------
 
   let run = null; // 지금 쓰는 답
+
+  function clear() {
+    run = null;
+    answer.textContent = status.textContent = "";
+    paths.replaceChildren();
+    attention.hidden = true;
+  }
+
   const asked = () => JSON.stringify(
     [models.value, text.value, how.value, beams.value, temperature.value]);
 
   /** 모델을 열고 글을 읽어, 한 스텝씩 나아갈 답을 마련합니다. */
   async function begin() {
-    run = null;
-    answer.textContent = "";
-    paths.replaceChildren();
-    attention.hidden = true;
+    clear();
     status.textContent = "모델을 읽는 중입니다.";
-    const model = await openModel(models.value);
+    const name = models.value;
+    const model = await openModel(name);
+    if (name !== models.value) return; // 읽는 동안 다른 모델을 골랐습니다
     const { ids, warning } = T.read(model, text.value);
     if (model.task === "chat" && !/\p{Script=Hangul}/u.test(text.value)) {
       throw new Error("한국어로 물어 주세요. 한글이 없는 글입니다.");
@@ -151,8 +158,8 @@
     try {
       if (!run || run.done || run.asked !== asked()) await begin();
       detail.ariaLive = "off"; // 쓰는 동안에는 답을 다 쓴 다음에만 읽어 줍니다
-      while (!run.done && !stop.disabled && advance() && untilEnd) await frame();
-      if (run.done && run.steps.length) finish();
+      while (!stop.disabled && !run.done && advance() && untilEnd) await frame();
+      if (run?.done && run.steps.length) finish();
     } catch (error) {
       status.textContent = error.message;
     } finally {
@@ -280,10 +287,14 @@
     find(".how").disabled = models.value === "reviews";
     step.disabled = models.value === "reviews";
   }
+  const examples = [...box.querySelectorAll(".examples button")];
   for (const radio of models) {
     radio.addEventListener("change", () => {
       showModel();
-      text.value = find(".examples button:not([hidden])").textContent;
+      stop.disabled = true;
+      clear();
+      const untouched = examples.some(({ textContent }) => textContent === text.value);
+      if (untouched) text.value = examples.find(({ hidden }) => !hidden).textContent;
     });
   }
   find(".examples").addEventListener("click", ({ target }) => {
