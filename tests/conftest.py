@@ -101,6 +101,34 @@ def shared_book(tmp_path_factory):
     return Book(tmp_path_factory.mktemp("book"))
 
 
+@pytest.fixture(scope="module")
+def browser():
+    from built_site import CHROMIUM, FLAGS
+    from playwright.sync_api import sync_playwright
+
+    if CHROMIUM is None and not os.environ.get("CI"):
+        pytest.skip("chromium이 없어 브라우저 시험을 건너뜁니다")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser):
+    from built_site import open_page
+
+    pages = []
+
+    def open_one(name, query=""):
+        pages.append(open_page(browser, name, query))
+        return pages[-1]
+
+    yield open_one
+    for opened in pages:
+        opened.close()
+
+
 @pytest.fixture(scope="session")
 def words(tmp_path_factory):
     """낱말을 숫자로 적는 법을 배운 학습 폴더."""

@@ -2,7 +2,7 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from test_site import PAGES, SITE, browser, open_page, visit  # noqa: F401
+from built_site import PAGES, SITE, open_page
 
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 #: 소스 쪽은 모두 한 틀입니다.
@@ -18,7 +18,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("name, scheme", CASES)
-def test_axe_finds_nothing(browser, name, scheme):  # noqa: F811
+def test_axe_finds_nothing(browser, name, scheme):
     page = open_page(browser, name)
     page.emulate_media(color_scheme=scheme)
     found = (
@@ -34,7 +34,7 @@ def test_axe_finds_nothing(browser, name, scheme):  # noqa: F811
     )
 
 
-def test_a_figure_opens_large_by_keyboard_and_focus_returns(visit):  # noqa: F811
+def test_a_figure_opens_large_by_keyboard_and_focus_returns(visit):
     page = visit("lectures/attention.html")
     button = page.locator(".enlarge").first
     small = button.locator("img").bounding_box()
@@ -48,7 +48,7 @@ def test_a_figure_opens_large_by_keyboard_and_focus_returns(visit):  # noqa: F81
     assert button.evaluate("button => button === document.activeElement")
 
 
-def test_a_code_name_is_one_stop_however_often_it_is_used(visit):  # noqa: F811
+def test_a_code_name_is_one_stop_however_often_it_is_used(visit):
     page = visit("lectures/attention.html")
     links = page.locator("pre a.sphinx-codeautolink-a").evaluate_all(
         "links => links.map(link => [link.href, link.tabIndex])"
@@ -58,7 +58,7 @@ def test_a_code_name_is_one_stop_however_often_it_is_used(visit):  # noqa: F811
     assert set(stops) == {href for href, _ in links}
 
 
-def test_copy_buttons_are_seen_and_hit_by_a_finger(browser):  # noqa: F811
+def test_copy_buttons_are_seen_and_hit_by_a_finger(browser):
     context = browser.new_context(
         has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800}
     )
@@ -72,7 +72,7 @@ def test_copy_buttons_are_seen_and_hit_by_a_finger(browser):  # noqa: F811
     context.close()
 
 
-def test_paper_is_light_and_holds_the_whole_lecture(visit):  # noqa: F811
+def test_paper_is_light_and_holds_the_whole_lecture(visit):
     page = visit("lectures/attention.html")
     page.emulate_media(color_scheme="dark")
     page.wait_for_selector("html[data-theme=dark]", state="attached")
@@ -95,7 +95,7 @@ def test_paper_is_light_and_holds_the_whole_lecture(visit):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", ["index.html", "lectures/attention.html"])
-def test_letters_twice_as_large_lose_nothing(visit, name):  # noqa: F811
+def test_letters_twice_as_large_lose_nothing(visit, name):
     page = visit(name)
     page.add_style_tag(content="html { font-size: 200% !important }")
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from test_site import PAGES, SITE, browser, open_page, visit  # noqa: F401
+from built_site import PAGES, SITE, open_page
 
 LINK = '.bd-article a.reference[href*="#term-"]'
 LECTURE = "lectures/attention.html"
@@ -21,7 +21,7 @@ def shown(page):
     return tip.inner_text() if tip.is_visible() else None
 
 
-def said_in_the_glossary(browser, href):  # noqa: F811
+def said_in_the_glossary(browser, href):
     page = open_page(browser, "reference/glossary.html")
     anchor = href.partition("#")[2]
     said = page.locator(f"#{anchor} + dd").inner_text()
@@ -40,7 +40,7 @@ def test_every_link_to_a_term_has_a_definition(texts):
     assert not re.search("<a |href=|<script", json.dumps(texts))
 
 
-def test_pointing_at_a_term_shows_what_the_glossary_says(visit, browser):  # noqa: F811
+def test_pointing_at_a_term_shows_what_the_glossary_says(visit, browser):
     page = visit(LECTURE)
     asked = "[...document.scripts].filter(s => /definition_texts/.test(s.src)).length"
     link = page.locator(LINK).first
@@ -62,7 +62,7 @@ def test_pointing_at_a_term_shows_what_the_glossary_says(visit, browser):  # noq
     assert page.trouble == []
 
 
-def test_the_keyboard_shows_it_and_enter_goes_to_the_glossary(visit):  # noqa: F811
+def test_the_keyboard_shows_it_and_enter_goes_to_the_glossary(visit):
     page = visit(LECTURE)
     page.keyboard.press("Tab")  # 지금부터 초점이 보입니다
     page.locator(LINK).nth(1).focus()
@@ -77,7 +77,7 @@ def test_the_keyboard_shows_it_and_enter_goes_to_the_glossary(visit):  # noqa: F
 
 
 @pytest.mark.parametrize("width", [320, 390, 1440])
-def test_it_stays_within_the_window(visit, width):  # noqa: F811
+def test_it_stays_within_the_window(visit, width):
     page = visit(LECTURE)
     page.set_viewport_size({"width": width, "height": 700})
     page.keyboard.press("Tab")
@@ -89,7 +89,7 @@ def test_it_stays_within_the_window(visit, width):  # noqa: F811
         assert box["y"] >= 0 and box["y"] + box["height"] <= 700
 
 
-def test_a_finger_sees_the_definition_first(browser):  # noqa: F811
+def test_a_finger_sees_the_definition_first(browser):
     context = browser.new_context(
         has_touch=True, viewport={"width": 390, "height": 844}
     )

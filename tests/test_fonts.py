@@ -30,9 +30,47 @@ def test_every_letter_of_the_site_is_in_a_font(found):
         assert {letter for letter in text if letter.isprintable()} <= every, what
 
 
-def test_the_bold_face_has_every_hangul_of_the_regular_one(found):
+#: 화면에서 굵게 그린 글자
+BOLD = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  const found = new Set()
+  for (let text; (text = walker.nextNode());) {
+    const style = getComputedStyle(text.parentElement)
+    if (style.fontWeight >= 600 && style.fontFamily.includes('Notes Sans'))
+      for (const letter of text.textContent) found.add(letter)
+  }
+  return [...found]
+}"""
+
+
+@pytest.mark.parametrize("name", ["index", "lectures/attention", "paper/mistakes"])
+def test_what_is_drawn_bold_is_in_the_bold_face(visit, name):
     bold = drawn(SITE / "_static" / "fonts" / "NotesSans-Bold.woff2")
-    assert {letter for letter in found["text"] if "가" <= letter <= "힣"} <= bold
+    letters = set(visit(f"{name}.html").evaluate(BOLD))
+    assert len(letters) > 100
+    assert {letter for letter in letters if letter.isprintable()} <= bold
+
+
+def test_a_letter_without_a_bold_face_is_drawn_with_the_regular_one(visit):
+    page = visit("index.html")
+    bold, regular = (
+        drawn(SITE / "_static" / "fonts" / f"NotesSans-{style}.woff2")
+        for style in ("Bold", "Regular")
+    )
+    letter = min(c for c in regular - bold if "가" <= c <= "힣")
+    page.evaluate(
+        "letter => { const h2 = document.querySelector('.bd-article h2');"
+        " h2.textContent = letter; h2.id = 'thin' }",
+        letter,
+    )
+    page.evaluate("document.fonts.ready.then(() => 1)")
+    session = page.context.new_cdp_session(page)
+    session.send("DOM.enable")
+    session.send("CSS.enable")
+    root = session.send("DOM.getDocument")["root"]["nodeId"]
+    node = session.send("DOM.querySelector", {"nodeId": root, "selector": "#thin"})
+    used = session.send("CSS.getPlatformFontsForNode", {"nodeId": node["nodeId"]})
+    assert [font["familyName"] for font in used["fonts"]] == ["NotesSans"]
 
 
 @pytest.mark.parametrize("face", fonts.FACES)
@@ -61,5 +99,7 @@ def test_letters_are_gathered_where_they_are_drawn(parts, tag):
     found = fonts.letters([page])
     what = {"p": "text", "math": "math"}.get(tag, "code")
     inside = set("".join(parts).replace("<b>나</b>", "나").replace("&lt;", "<"))
-    assert inside <= set(found[what]) and inside <= set(found["text"]) | {"√"}
+    there = set(found[what]) | (set(found["hangul"]) if what == "code" else set())
+    assert inside <= there and inside <= set(found["text"]) | {"√"}
+    assert ("나" in found["bold"]) == (tag == "p" and "<b>나</b>" in parts)
     assert "꽥" not in "".join(found.values())

@@ -3,14 +3,13 @@
 import os
 import posixpath
 import re
-import shutil
 import xml.etree.ElementTree as ElementTree
 import zlib
 from zipfile import ZIP_STORED, ZipFile
 
 import pytest
+from built_site import CHROMIUM
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None and not os.environ.get("CI"), reason="chromium이 없습니다"
 )

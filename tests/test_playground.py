@@ -10,8 +10,7 @@ import model_scripts
 import numpy as np
 import pytest
 import tensorflow as tf
-from playwright.sync_api import sync_playwright
-from test_site import CHROMIUM, FLAGS, SITE, open_page
+from built_site import SITE, open_page
 
 from transformer_notes import corpora, models
 from transformer_notes.cli import texts as cli_texts
@@ -77,16 +76,8 @@ def expected_reading(name, text, monkeypatch):
     return {"ids": ids, "warning": "".join(warnings)}
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield launched
-        launched.close()
-
-
 @pytest.fixture(scope="module", params=models.available())
-def pair(request, chromium, tmp_path_factory):
+def pair(request, browser, tmp_path_factory):
     """(이름, 그 모델을 연 쪽). 쪽은 파일로 엽니다."""
     name, folder = request.param, tmp_path_factory.mktemp("page")
     code = (ROOT / "conf" / "static" / "transformer.js").read_text("utf-8")
@@ -96,7 +87,7 @@ def pair(request, chromium, tmp_path_factory):
         f"<meta charset='utf-8'><script>{code}</script><script>{weights}</script>",
         encoding="utf-8",
     )
-    page = chromium.new_page()
+    page = browser.new_page()
     page.goto(path.as_uri())
     page.evaluate(
         f"async () => {{ model = await notesTransformer.open(notesModels.{name}) }}"
@@ -189,8 +180,8 @@ def asked(page, expected):
     return page.inner_text(".answer")
 
 
-def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(chromium):
-    page, requests = open_page(chromium, "practice/playground.html"), []
+def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(browser):
+    page, requests = open_page(browser, "practice/playground.html"), []
     page.on("request", lambda request: requests.append(request.url))
     page.focus(".playground textarea")
     page.keyboard.press("Control+A")
@@ -212,8 +203,8 @@ def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(chromium):
     page.close()
 
 
-def test_another_model_and_an_empty_text_leave_no_old_answer(chromium):
-    page = open_page(chromium, "practice/playground.html")
+def test_another_model_and_an_empty_text_leave_no_old_answer(browser):
+    page = open_page(browser, "practice/playground.html")
     page.fill(".playground textarea", "12월 25일, 2031")
     page.click(".playground [type=submit]")
     assert asked(page, "확률") == "2031-12-25"
@@ -239,8 +230,28 @@ def test_another_model_and_an_empty_text_leave_no_old_answer(chromium):
     page.close()
 
 
-def test_one_token_at_a_time_by_touch_on_a_phone(chromium):
-    context = chromium.new_context(
+@pytest.mark.parametrize(
+    "name, text, said",
+    [
+        ("translator", "목록의 사본을 돌려줍니다.", "로마자가 없는 글"),
+        ("reviews", "A film to see twice.", "한글이 없는 글"),
+        ("chatbot", "Hello.", "한글이 없는 글"),
+    ],
+)
+def test_a_text_in_another_language_is_told(browser, name, text, said):
+    page = open_page(browser, "practice/playground.html")
+    page.check(f".playground [value={name}]")
+    for given, told in ((text, True), (text + " 영화 film", False)):
+        page.fill(".playground textarea", given)
+        page.click(".playground [type=submit]")
+        answer = asked(page, said if told else "확률")
+        assert (said in page.inner_text(".playground .status")) == told
+        assert bool(answer) == (name != "chatbot" or not told)
+    page.close()
+
+
+def test_one_token_at_a_time_by_touch_on_a_phone(browser):
+    context = browser.new_context(
         viewport={"width": 390, "height": 800}, has_touch=True, locale="ko-KR"
     )
     page = context.new_page()
@@ -268,8 +279,8 @@ def test_one_token_at_a_time_by_touch_on_a_phone(chromium):
     context.close()
 
 
-def test_what_cannot_be_read_is_told_and_can_be_asked_again(chromium):
-    page = chromium.new_page(locale="ko-KR")
+def test_what_cannot_be_read_is_told_and_can_be_asked_again(browser):
+    page = browser.new_page(locale="ko-KR")
     page.route("**/models/reviews.js", lambda route: route.abort())
     page.goto((SITE / "practice" / "playground.html").as_uri())
     page.check(".playground [value=reviews]")

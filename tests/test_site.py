@@ -3,72 +3,15 @@
 import functools
 import http.server
 import io
-import os
 import re
-import shutil
 import threading
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import numpy as np
 import pytest
+from built_site import DESKTOP, PAGES, SITE, open_page
 from PIL import Image
-from playwright.sync_api import sync_playwright
-
-ROOT = Path(__file__).resolve().parents[1]
-SITE = ROOT / "build" / "html"
-PAGES = sorted(
-    str(path.relative_to(SITE))
-    for path in SITE.rglob("*.html")
-    if path.relative_to(SITE).parts[0] != "_static"
-)
-DESKTOP = {"width": 1280, "height": 900}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-if CHROMIUM is None and not os.environ.get("CI"):
-    pytest.skip("chromium이 없어 브라우저 시험을 건너뜁니다", allow_module_level=True)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
-
-
-def open_page(browser, name, query=""):
-    """쪽을 열고, 조용하지 않았던 일을 모두 적어 둡니다."""
-    page = browser.new_page(
-        viewport=DESKTOP, color_scheme="light", locale="ko-KR", reduced_motion="reduce"
-    )
-    page.trouble = trouble = []
-    page.on(
-        "console",
-        lambda message: (
-            message.type in {"error", "warning"} and trouble.append(message.text)
-        ),
-    )
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("requestfailed", lambda request: trouble.append(f"실패: {request.url}"))
-    page.on(
-        "request",
-        lambda request: (
-            request.url.startswith(("file:", "data:", "blob:"))
-            or trouble.append(f"밖으로 나간 요청: {request.url}")
-        ),
-    )
-    page.goto((SITE / name).as_uri() + query)
-    return page
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -77,19 +20,6 @@ def page(browser, request):
     opened = open_page(browser, request.param)
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def visit(browser):
-    pages = []
-
-    def open_one(name, query=""):
-        pages.append(open_page(browser, name, query))
-        return pages[-1]
-
-    yield open_one
-    for opened in pages:
-        opened.close()
 
 
 def test_the_site_was_built():

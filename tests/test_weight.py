@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pydata_sphinx_theme
 import pytest
+from built_site import PAGES, SITE
 from justhtml import JustHTML
 from slimming import purge
-from test_site import PAGES, SITE, browser, visit  # noqa: F401
 
 LECTURES = [name for name in PAGES if name.startswith("lectures/")]
 
@@ -40,6 +40,44 @@ def test_no_lecture_weighs_more_than_a_megabyte_and_most_half_of_it():
     assert sorted(weights.values())[len(weights) // 2] < 5e5, weights
 
 
+def test_a_page_of_mere_text_weighs_300_kilobytes():
+    # 수식과 코드의 한글은 그것이 있는 쪽만 읽습니다.
+    called = {"NotesMath-Regular", "NotesCode-Hangul"}
+    spared = sum(
+        transferred(SITE / "_static" / "fonts" / f"{name}.woff2") for name in called
+    )
+    for name in ("bibliography", "changelog", "english", "glossary"):
+        assert first_view(f"reference/{name}.html") - spared < 3e5, name
+
+
+#: 글이 보일 때에 보통과 굵은 글꼴이 와 있었는가
+SHOWN = """
+let hidden = false
+new MutationObserver(() => {
+  const { opacity } = document.documentElement.style
+  hidden ||= opacity === '0'
+  if (!hidden || opacity) return
+  const ready = weight => document.fonts.check(`${weight} 1em 'Notes Sans'`, '가')
+  window.shown ??= [400, 700].map(ready)
+}).observe(document, {attributes: true, childList: true, subtree: true})
+"""
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_text_waits_for_its_fonts_but_not_for_ever(browser, late):
+    page = browser.new_page()
+    if late:
+        page.route("**/NotesSans-*.woff2", lambda route: None)
+    page.add_init_script(SHOWN)
+    address = (SITE / "lectures" / "overview.html").as_uri()
+    page.goto(address, wait_until="domcontentloaded")
+    page.wait_for_function("window.shown")
+    assert page.evaluate("shown") == [not late] * 2
+    assert page.locator(".bd-article h1").is_visible()
+    page.unroute_all(behavior="ignoreErrors")
+    page.close()
+
+
 def test_the_icon_font_of_the_theme_is_gone():
     named = [path for path in SITE.rglob("*") if "fontawesome" in path.name.lower()]
     styles = {path: path.read_text("utf-8") for path in SITE.rglob("*.css")}
@@ -59,7 +97,7 @@ def test_purging_keeps_what_may_apply():
 
 
 @pytest.mark.parametrize("name", ["lectures/attention.html", "reference/api.html"])
-def test_no_rule_that_applies_was_taken_from_the_theme(visit, name):  # noqa: F811
+def test_no_rule_that_applies_was_taken_from_the_theme(visit, name):
     style = "static/styles/pydata-sphinx-theme.css"
     theme = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
     before = (theme / style).read_text("utf-8")

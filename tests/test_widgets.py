@@ -5,15 +5,12 @@
 
 import gzip
 import itertools
-import os
-import shutil
 from types import SimpleNamespace
 from xml.dom import minidom
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from playwright.sync_api import sync_playwright
 
 from transformer_notes.decoder import LayerCache
 from transformer_notes.generation import search_beams
@@ -31,8 +28,6 @@ from transformer_notes.widgets.decoding_tree import ALPHAS, BEAM_SIZES
 from transformer_notes.widgets.position import D_MODELS
 from transformer_notes.widgets.softmax import DIMENSIONS
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
 SOURCE = "나는 어제 책을 읽었다".split()
 TARGET = "<bos> I read a book yesterday".split()
 ANSWERS = {
@@ -69,16 +64,6 @@ SET = """const set = (root, settings) => {
 const out = (root, name) => root.querySelector(`[data-out="${name}"]`).textContent;
 const root = document.querySelector(".tn-widget");
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None and not os.environ.get("CI"):
-        pytest.skip("chromium이 없습니다")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

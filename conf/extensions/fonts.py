@@ -1,8 +1,12 @@
 """글꼴에서 이 사이트가 쓰는 글자만 골라 담습니다.
 
 한글 글꼴 하나는 1 MB가 넘습니다. 쪽을 모두 쓴 다음, 거기에 나온 글자만 남깁니다. 쪽이
-달라지면 글꼴도 함께 달라지므로, 빠진 글자가 있을 수 없습니다. 원본은 ``conf/fonts``에
-있고, 허가서(SIL OFL 1.1)에 따라 줄인 글꼴에는 다른 이름을 붙입니다.
+달라지면 글꼴도 함께 달라지므로, 빠진 글자가 있을 수 없습니다. 굵은 글꼴에는 굵게 쓴
+글자만 있습니다. 거기에 없는 글자는 보통 글꼴을 굵혀 그립니다(``site.css``). 코드의
+한글은 따로 두어, 그것이 있는 쪽에서만 읽습니다.
+
+원본은 ``conf/fonts``에 있고, 허가서(SIL OFL 1.1)에 따라 줄인 글꼴에는 다른 이름을
+붙입니다.
 """
 
 import functools
@@ -23,19 +27,30 @@ PACKAGE = HERE.parents[1] / "transformer_notes" / "fonts"
 #: 사이트의 글꼴마다 (원본, 글자를 모으는 곳).
 FACES = {
     "NotesSans-Regular": (PACKAGE / "Pretendard-Regular.otf", "text"),
-    "NotesSans-Bold": (SOURCES / "Pretendard-Bold.woff2", "text"),
+    "NotesSans-Bold": (SOURCES / "Pretendard-Bold.woff2", "bold"),
     "NotesCode-Regular": (SOURCES / "D2Coding.woff2", "code"),
+    "NotesCode-Hangul": (SOURCES / "D2Coding.woff2", "hangul"),
     "NotesMath-Regular": (SOURCES / "STIXTwoMath.woff2", "math"),
     "NotesAnswers-Regular": (PACKAGE / "Pretendard-Regular.otf", "answers"),
 }
 LICENCE = "This Font Software is licensed under the SIL Open Font License, Version 1.1."
 #: 글에는 없지만 브라우저가 그리는 수식의 글자: 근호, 기울인 로마자와 그리스 문자.
+#: 자리를 맞추고 부호를 붙이는 것. 쓰지 않는 다른 생김새는 담지 않습니다.
+FEATURES = ["ccmp", "kern", "locl", "mark", "mkmk"]
+#: 굵게 쓰는 것. 꼬리표나 클래스의 이름입니다.
+BOLD = re.compile(
+    r"(?s)<(h[1-6]|strong|b|th|dt|legend|summary)\b.*?</\1>"
+    r"|<(p|span|div)\b[^>]*class=\"[^\"]*(?:title|rubric|number)[^>]*>.*?</\2>"
+)
+#: ``site.css``의 unicode-range와 같아야 합니다.
+FIRST_HANGUL = "\u2e80"
 DRAWN = {*"√‾ℎ", *map(chr, range(0x1D434, 0x1D468)), *map(chr, range(0x1D6E2, 0x1D71C))}
 
 
 def letters(pages):
     """글의 갈래마다 쪽들에 나온 글자. 영문자와 숫자는 언제나 담습니다."""
-    found = {name: set(string.printable) for name in ("text", "code", "math")}
+    kinds = "text", "bold", "code", "math"
+    found = {name: set(string.printable) for name in kinds}
     found["math"] |= DRAWN
     for page in pages:
         rest = re.sub(r"(?s)<(script|style)\b.*?</\1>", "", page)
@@ -45,10 +60,14 @@ def letters(pages):
                 found[name] |= _text(match[0])
             rest = inside.sub("", rest)
         found["text"] |= _text(rest)
+        for match in BOLD.finditer(rest):
+            found["bold"] |= _text(match[0])
     # 수식 안의 한글과, 코드의 글꼴에 없는 글자는 본문의 글꼴이 그립니다.
     found["text"] |= (found["math"] - DRAWN) | found["code"]
     for script in SCRIPTS.glob("*.js"):  # 스크립트가 화면에 적는 글
         found["text"] |= set(script.read_text("utf-8"))
+    found["hangul"] = {letter for letter in found["code"] if letter >= FIRST_HANGUL}
+    found["code"] -= found["hangul"]
     return {name: "".join(sorted(found[name] - {"\n"})) for name in found}
 
 
@@ -60,7 +79,7 @@ def reduce(source, name, text, target):
     """원본에서 text의 글자만 남겨 name이라는 글꼴로 적습니다."""
     options = subset.Options(
         flavor="woff2",
-        layout_features=["*"],
+        layout_features=FEATURES,
         name_IDs=[0, 1, 2, 13, 14],
         name_languages=[0x409],
         hinting=False,

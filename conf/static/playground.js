@@ -18,6 +18,15 @@
   const [kind, layer, head] = ["kind", "layer", "head"].map((n) => find(`[name=${n}]`));
   const FIRST_YEAR = 1950, LAST_YEAR = 2049, LEAST = 0.9; // 날짜의 답을 믿을 때
 
+  /** 모델이 배운 글자와, 그 글자가 하나도 없는 글에 할 말 */
+  const LEARNED = {
+    translator: [/\p{Script=Latin}/u,
+      "영어를 배운 모델입니다. 로마자가 없는 글의 답은 믿기 어렵습니다."],
+    reviews: [/\p{Script=Hangul}/u,
+      "한국어를 배운 모델입니다. 한글이 없는 글의 답은 믿기 어렵습니다."],
+    chatbot: [/\p{Script=Hangul}/u, "한국어로 물어 주세요. 한글이 없는 글입니다."],
+  };
+
   const element = (tag, content, attributes = {}) => {
     const made = document.createElement(tag);
     made.append(content);
@@ -76,10 +85,11 @@
     const name = models.value;
     const model = await openModel(name);
     if (name !== models.value) return; // 읽는 동안 다른 모델을 골랐습니다
-    const { ids, warning } = T.read(model, text.value);
-    if (model.task === "chat" && !/\p{Script=Hangul}/u.test(text.value)) {
-      throw new Error("한국어로 물어 주세요. 한글이 없는 글입니다.");
-    }
+    const { ids, warning: unknown } = T.read(model, text.value);
+    const [letters, foreign] = LEARNED[name] ?? [/\S/];
+    const learned = letters.test(text.value);
+    if (!learned && model.task === "chat") throw new Error(foreign);
+    const warning = [unknown, learned ? "" : foreign].join(" ").trim();
     status.textContent = warning;
     const iterator = {
       greedy: () => T.generate(model, ids),

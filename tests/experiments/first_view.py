@@ -2,7 +2,7 @@
 
 지은 사이트를 이 기계에서 gzip으로 내보내고, 쪽마다 빈 캐시로 엽니다. 다 그려진 시각은
 가장 큰 것이 그려진 때(LCP)이고, 흔들림은 그동안 글이 밀린 정도(CLS)입니다. 멈춤은
-Tab이 서는 곳의 수입니다.
+Tab이 서는 곳의 수입니다. 끝으로, 검색이 글 하나에 답하는 시간을 잽니다.
 """
 
 import functools
@@ -10,13 +10,17 @@ import gzip
 import http.server
 import io
 import shutil
+import statistics
 import sys
 import threading
+import tomllib
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-SITE = Path(__file__).resolve().parents[2] / "build" / "html"
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "build" / "html"
+QUERIES = ROOT / "tests" / "search_queries.toml"
 COMPRESSED = {".html", ".css", ".js", ".svg", ".json"}
 OBSERVE = """
 window.seen = {lcp: 0, cls: 0}
@@ -27,6 +31,12 @@ observe('layout-shift', e => { if (!e.hadRecentInput) seen.cls += e.value })
 """
 STOPS = """document.querySelectorAll('a[href], button, input, summary, [tabindex]')
 .values().filter(e => e.tabIndex >= 0 && e.checkVisibility()).toArray().length"""
+SEARCHED = "(() => { try { return notesSearch.find('어텐션') } catch { return 0 } })()"
+FIND = """queries => queries.map(query => {
+  const start = performance.now()
+  notesSearch.find(query)
+  return performance.now() - start
+})"""
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -63,6 +73,17 @@ def measure(browser, address):
     return row
 
 
+def search(browser, address):
+    """검색의 글마다 걸린 시간. 밀리초."""
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_function(SEARCHED)
+    queries = tomllib.loads(QUERIES.read_text("utf-8"))["queries"]
+    times = page.evaluate(FIND, [query["query"] for query in queries])
+    page.close()
+    return times
+
+
 def main():
     if not SITE.exists():
         sys.exit("지은 사이트가 없습니다. 먼저 make html로 지어 주세요.")
@@ -90,6 +111,11 @@ def main():
                 f"{size / 1e3:8.0f} kB {count:5d} {lcp / 1e3:6.2f}초 {cls:7.3f}"
                 f" {stops:5d}  {name}"
             )
+        times = search(browser, f"http://127.0.0.1:{server.server_port}/search.html")
+        print(
+            f"검색 {len(times)}번: 가운데 {statistics.median(times):.0f} ms, "
+            f"가장 느린 것 {max(times):.0f} ms"
+        )
         browser.close()
 
 
