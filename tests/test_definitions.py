@@ -62,6 +62,24 @@ def test_pointing_at_a_term_shows_what_the_glossary_says(visit, browser):
     assert page.trouble == []
 
 
+def test_a_definition_that_comes_too_late_stays_away(browser):
+    page, held = browser.new_page(), []
+    page.route("**/definition_texts.js", lambda route: held.append(route))
+    page.goto((SITE / LECTURE).as_uri())
+    with page.expect_request("**/definition_texts.js"):
+        page.locator(LINK).first.hover()
+    page.keyboard.press("Escape")
+    page.evaluate(
+        "const given = notesDefinitions;"
+        "notesDefinitions = texts => { given(texts); window.came = true }; 0"
+    )
+    held[0].continue_()
+    page.wait_for_function("window.came")
+    page.wait_for_timeout(200)
+    assert shown(page) is None
+    page.close()
+
+
 def test_the_keyboard_shows_it_and_enter_goes_to_the_glossary(visit):
     page = visit(LECTURE)
     page.keyboard.press("Tab")  # 지금부터 초점이 보입니다

@@ -254,8 +254,8 @@
     const at = rows.indexOf(picked);
     const weights = row(at);
     const most = T.largest(weights, 3)
-      .map((i) => `${keys[i]} ${weights[i].toFixed(2)}`).join(", ");
-    detail.replaceChildren(element("p", `${queries[at]}: 많이 본 토큰은 ${most}.`));
+      .map((i) => `‘${keys[i]}’ ${weights[i].toFixed(2)}`).join(", ");
+    detail.replaceChildren(element("p", `‘${queries[at]}’의 행에서 많이 본 토큰은 ${most}.`));
     if (kind.value === "encoder") return;
     const { log, token } = run.steps[at];
     const list = element("ol", "", { "aria-label": "이 자리의 후보와 확률" });
