@@ -244,6 +244,22 @@ def served():
     server.server_close()
 
 
+def test_what_goes_on_sideways_fades_until_its_end(visit):
+    page = visit("lectures/since_2017.html")
+    page.set_viewport_size({"width": 390, "height": 800})
+    fades = """end => [...document.querySelectorAll('.bd-article :is(table, div.math)')]
+      .map(async box => {
+        if (end) box.scrollLeft = box.scrollWidth
+        await new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))
+        return [box.scrollWidth > box.clientWidth,
+                getComputedStyle(box).getPropertyValue('--more') !== '0px']
+      })"""
+    for end in (False, True):
+        found = page.evaluate(f"end => Promise.all(({fades})(end))", end)
+        assert [fades for _, fades in found] == [wide and not end for wide, _ in found]
+    assert {wide for wide, _ in found} == {False, True}
+
+
 def test_an_address_without_a_page_leads_on_from_any_depth(browser, served):
     page = browser.new_page(viewport=DESKTOP, locale="ko-KR")
     missing = f"{served}/lectures/no/such/page.html"
