@@ -244,6 +244,23 @@ def served():
     server.server_close()
 
 
+def test_the_closing_words_lead_to_the_next_chapter():
+    found = {}
+    for name in PAGES:
+        text = (SITE / name).read_text("utf-8")
+        *_, closing = [None, *re.findall(r"(?s)<p>다음은 .*?</p>", text)]
+        link = closing and re.search(
+            'class="reference internal" href="([^"#]+)', closing
+        )
+        if link:
+            found[name] = (
+                link[1],
+                re.search('class="right-next"\\s+href="([^"#]+)', text)[1],
+            )
+    assert len(found) > 15
+    assert {name: pair for name, pair in found.items() if pair[0] != pair[1]} == {}
+
+
 def test_what_goes_on_sideways_fades_until_its_end(visit):
     page = visit("lectures/since_2017.html")
     page.set_viewport_size({"width": 390, "height": 800})

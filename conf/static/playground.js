@@ -34,6 +34,8 @@
     return made;
   };
   const shown = (token) => token.replaceAll(" ", "␣");
+  /** 확률. 작은 것은 3.1e-7처럼 적습니다. */
+  const readable = (p) => (p < 1e-4 ? p.toExponential(1) : p.toFixed(4));
   const frame = () => new Promise((done) => setTimeout(done));
 
   // 모델 --------------------------------------------------------------------------
@@ -144,7 +146,7 @@
       }
     }
     const speed = (run.steps.length * 1000) / run.milliseconds;
-    const said = `답 ‘${decoded()}’, 확률 ${probability.toFixed(4)}, `
+    const said = `답 ‘${decoded()}’, 확률 ${readable(probability)}, `
       + `${run.steps.length}토큰, 1초에 ${speed.toFixed(0)}토큰.`;
     status.textContent = [said, ...notes].join(" ");
   }
@@ -155,7 +157,7 @@
     const { labels } = run.model.card;
     const [best] = T.largest(probabilities, 1);
     answer.textContent = labels[best];
-    const chances = labels.map((name, i) => `${name} ${probabilities[i].toFixed(4)}`);
+    const chances = labels.map((name, i) => `${name} ${readable(probabilities[i])}`);
     status.textContent = `답 ‘${labels[best]}’, 확률 ${chances.join(", ")}. ${run.warning}`;
     draw();
     select(0);
@@ -262,7 +264,7 @@
     list.append(...T.largest(log, 5).map((id) => {
       const name = shown(run.model.tokenizer.tokens[id]);
       const item = element("li", element(id === token ? "strong" : "span", name));
-      item.append(` ${Math.exp(log[id]).toFixed(4)}`);
+      item.append(` ${readable(Math.exp(log[id]))}`);
       item.style.setProperty("--weight", Math.exp(log[id]).toFixed(3));
       return item;
     }));

@@ -19,6 +19,10 @@ for (const image of document.querySelectorAll(".bd-article .cell_output img")) {
   })
 }
 
+// 좁은 화면의 차례에서 절을 고르면 차례를 닫습니다.
+document.addEventListener("click", ({ target }) =>
+  target.closest("dialog a[href^='#']")?.closest("dialog").close())
+
 // 종이는 언제나 밝습니다.
 const printing = matchMedia("print")
 printing.addEventListener("change", () => {

@@ -7,6 +7,7 @@
 
 (() => {
   const root = document.documentElement.dataset.content_root;
+  const SHOWN = 12; // 결과를 이만큼만 보입니다
   let loading;
 
   const script = (name) => new Promise((resolve, reject) => {
@@ -112,9 +113,10 @@
       const { results, terms, fixed } = notesSearch.find(query);
       const mended = fixed.map(([from, to]) => `‘${from}’ 대신 ‘${to}’. `).join("");
       status.textContent = mended + (results.length
-        ? `${results.length}쪽에서 찾았습니다.`
+        ? `${results.length}개 쪽에서 찾았습니다.`
+          + (results.length > SHOWN ? ` 앞의 ${SHOWN}개를 보입니다.` : "")
         : `‘${query}’이(가) 나오는 곳이 없습니다. 다른 이름이나 더 짧은 말로 찾아 보세요.`);
-      list.replaceChildren(...results.slice(0, 12).map((result) => entry(result, terms)));
+      list.replaceChildren(...results.slice(0, SHOWN).map((result) => entry(result, terms)));
     }
 
     input.addEventListener("focus", () => load().catch(() => {}));

@@ -1,5 +1,8 @@
 """「논문과 맞추어 보기」가 읽는 것: 표 3의 20줄을 작게 줄여 시드마다 배운 것.
 
+- `dates`, `translation`: `small_tasks`의 과제.
+- `longer`: 날짜를 big만큼 길게.
+
 폭은 8분의 1, 깊이는 2분의 1입니다. 헤드의 수와 나머지는 논문의 것입니다. 그래서 줄마다
 base와의 비율이 논문과 같습니다.
 """
@@ -31,8 +34,12 @@ SEEDS = range(1, 6)
 #: 시드 하나씩 모든 줄을 돕니다. 도중에 멈추어도 모든 줄에 결과가 있습니다.
 PLAN = [
     {"what": what, "row": row, "seed": seed}
-    for what, rows in (("dates", ROWS), ("longer", LONGER))
-    for seed in SEEDS
+    for what, rows, seeds in (
+        ("dates", ROWS, SEEDS),
+        ("longer", LONGER, SEEDS),
+        ("translation", ROWS, SEEDS[:2]),
+    )
+    for seed in seeds
     for row in rows
 ]
 
@@ -67,7 +74,7 @@ def smoothing(row):
 
 
 def measure(what, row, seed):
-    task = small_tasks.dates(seed)
+    task = small_tasks.TASKS["translation" if what == "translation" else "dates"](seed)
     longer = SETTINGS["big_longer"] if row == "big" or what == "longer" else 1
     found = small_tasks.learn(build(row), task, seed, smoothing(row), longer)
     assert math.isfinite(found["loss"])
@@ -76,18 +83,22 @@ def measure(what, row, seed):
 
 def probe():
     """줄의 설정과 처음 두 손실."""
-    found = {
-        row: {
-            "config": dataclasses.asdict(config(row, 100)),
-            "first_losses": small_tasks.first_losses(
-                build(row), "dates", smoothing(row), updates=1
-            ),
+    dates, translation = (
+        {
+            row: {
+                "config": dataclasses.asdict(config(row, 100)),
+                "first_losses": small_tasks.first_losses(
+                    build(row), task, smoothing(row), updates=1
+                ),
+            }
+            for row in ROWS
         }
-        for row in ROWS
-    }
+        for task in ("dates", "translation")
+    )
     return {
-        "dates": {"rows": ROWS, **found},
-        "longer": {row: found[row] for row in LONGER},
+        "dates": {"rows": ROWS, **dates},
+        "longer": {row: dates[row] for row in LONGER},
+        "translation": {"rows": ROWS, **translation},
     }
 
 
