@@ -121,7 +121,11 @@ PLAN = [
         for length in SETTINGS["memory"]["lengths"]
         for kind in KINDS
     ),
-    *({"what": "translation", "model": model, "seed": 1} for model in MODELS),
+    *(
+        {"what": "translation", "model": model, "seed": seed}
+        for seed in range(1, 5)
+        for model in MODELS
+    ),
 ]
 
 
