@@ -83,7 +83,7 @@ def fill(app, doctree, docname):
         if not matching:
             logger.warning("읽는 시간을 재지 않은 쪽입니다: %s", page, location=docname)
         elif "*" in page:
-            words = f"{sum(map(math.ceil, matching)) / 60:.1f}시간"
+            words = f"{sum(matching) / 60:.1f}시간"
         else:
             words = f"{math.ceil(matching[0])}분"
         place.replace_self(nodes.Text(words))
