@@ -72,6 +72,45 @@ def test_copy_buttons_are_seen_and_hit_by_a_finger(browser):
     context.close()
 
 
+@pytest.fixture
+def phone(browser):
+    context = browser.new_context(
+        has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800}
+    )
+    page = context.new_page()
+    page.goto((SITE / "lectures" / "attention.html").as_uri())
+    page.wait_for_function("!document.documentElement.style.opacity")
+    yield page
+    context.close()
+
+
+def test_a_tap_on_the_title_of_a_solution_opens_it(phone):
+    solution = phone.locator(".solution").first
+    shut = phone.locator(".solution .toggle-hidden, .solution.toggle-hidden")
+    before = shut.count()
+    solution.scroll_into_view_if_needed()
+    phone.wait_for_timeout(300)
+    box = solution.locator(".admonition-title a").first.bounding_box()
+    phone.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    phone.wait_for_timeout(300)
+    assert shut.count() == before - 1 and "#ex-" not in phone.url
+
+
+def test_the_contents_close_when_a_section_is_chosen(phone):
+    phone.locator("button.secondary-toggle").tap()
+    dialog = phone.locator("dialog[open]")
+    dialog.locator("a[href^='#']").last.tap()
+    assert dialog.count() == 0 and "#" in phone.url
+
+
+def test_the_copy_button_covers_no_end_of_an_output(phone):
+    room = phone.locator(".cell_output pre").evaluate_all(
+        "all => all.map(pre => parseFloat(getComputedStyle(pre).paddingRight))"
+    )
+    button = phone.locator(".cell_output button.copybtn").first.bounding_box()
+    assert min(room) > button["width"] + 8
+
+
 def test_paper_is_light_and_holds_the_whole_lecture(visit):
     page = visit("lectures/attention.html")
     page.emulate_media(color_scheme="dark")

@@ -266,6 +266,7 @@ def test_one_token_at_a_time_by_touch_on_a_phone(browser):
     page.tap("[type=submit]")
     assert asked(page, "확률") == "2026-11-21"
     assert page.locator(".beams li").count() == 4
+    assert re.search(r"\d\.\de-\d", page.inner_text(".detail"))  # 아주 작은 확률
     page.tap(".playground tbody tr:nth-child(3) button")
     assert "많이 본 토큰" in page.inner_text(".detail")
     page.select_option("[name=kind]", "self")

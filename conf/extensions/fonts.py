@@ -34,7 +34,6 @@ FACES = {
     "NotesAnswers-Regular": (PACKAGE / "Pretendard-Regular.otf", "answers"),
 }
 LICENCE = "This Font Software is licensed under the SIL Open Font License, Version 1.1."
-#: 글에는 없지만 브라우저가 그리는 수식의 글자: 근호, 기울인 로마자와 그리스 문자.
 #: 자리를 맞추고 부호를 붙이는 것. 쓰지 않는 다른 생김새는 담지 않습니다.
 FEATURES = ["ccmp", "kern", "locl", "mark", "mkmk"]
 #: 굵게 쓰는 것. 꼬리표나 클래스의 이름입니다.
@@ -44,6 +43,7 @@ BOLD = re.compile(
 )
 #: ``site.css``의 unicode-range와 같아야 합니다.
 FIRST_HANGUL = "\u2e80"
+#: 글에는 없지만 브라우저가 그리는 수식의 글자: 근호, 기울인 로마자와 그리스 문자.
 DRAWN = {*"√‾ℎ", *map(chr, range(0x1D434, 0x1D468)), *map(chr, range(0x1D6E2, 0x1D71C))}
 
 
