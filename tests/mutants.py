@@ -23,6 +23,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -203,6 +204,8 @@ def fails(paths, folder):
         status = 1
         try:
             status = run(paths, folder)
+        except BaseException:
+            traceback.print_exc()  # run이 pytest.log로 돌려 놓은 곳에 적습니다
         finally:  # 부모의 뒤처리를 물려받지 않습니다
             os._exit(status)
     until = time.monotonic() + PATIENCE
@@ -232,11 +235,13 @@ def run(paths, folder):
 
 
 def warm_up():
-    """갈라지기 전에 가져옵니다. 연산을 하나라도 실행하면 갈라질 수 없습니다."""
+    """갈라지기 전에 가져옵니다. 연산을 하나라도 실행하면 갈라질 수 없습니다.
+
+    hypothesis는 pytest의 확장이라, 먼저 가져오면 pytest가 경고하고 멈춥니다.
+    """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ["TF_NUM_INTRAOP_THREADS"] = "1"
     os.environ.setdefault("MPLBACKEND", "agg")
-    import hypothesis  # noqa: F401
     import keras  # noqa: F401
     import matplotlib.pyplot  # noqa: F401
     import pytest  # noqa: F401
@@ -255,14 +260,13 @@ def _work(asked, answers):
         folder = Path(name) / "book"
         ignored = shutil.ignore_patterns("build", ".venv", ".git", "__pycache__")
         shutil.copytree(ROOT, folder, ignore=ignored, copy_function=os.link)
-        sound = set()
-        for mutant in iter(asked.get, None):
-            if (module := mutant["module"]) not in sound:
-                if any(fails(paths, folder) for paths in guards(module)):
-                    log = (folder / "pytest.log").read_text()
-                    sys.exit(f"{module}: 고장 내지 않아도 실패합니다.\n{log[-2000:]}")
-                sound.add(module)
-            answers.put(judge(mutant, folder))
+        for group in iter(asked.get, None):
+            module = group[0]["module"]
+            if any(fails(paths, folder) for paths in guards(module)):
+                log = (folder / "pytest.log").read_text()
+                sys.exit(f"{module}: 고장 내지 않아도 실패합니다.\n{log[-2000:]}")
+            for mutant in group:
+                answers.put(judge(mutant, folder))
 
 
 def report(found):
@@ -312,8 +316,13 @@ def main():
     ]
     for worker in workers:
         worker.start()
-    for mutant in [*left, *[None] * options.processes]:
-        asked.put(mutant)
+    modules = collections.defaultdict(list)
+    for mutant in left:
+        modules[mutant["module"]].append(mutant)
+    for group in sorted(modules.values(), key=len, reverse=True):
+        asked.put(group)
+    for _ in workers:
+        asked.put(None)
     ended = 0
     while ended < len(workers):
         mutant = answers.get()
@@ -324,6 +333,10 @@ def main():
         STORED.write_text(json.dumps({"digest": digest, "found": found}), "utf-8")
         print(mutant["module"], mutant["line"], mutant["caught"], flush=True)
     report(found)
+    for worker in workers:
+        worker.join()
+    if any(worker.exitcode for worker in workers):
+        sys.exit("한 모듈이 고장 내지 않아도 실패했습니다. 위의 글을 보고 고치세요.")
 
 
 if __name__ == "__main__":

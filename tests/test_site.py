@@ -103,6 +103,25 @@ def test_short_cells_and_equations_stay_whole_on_a_phone(page):
     assert (broken, covered) == ([], [])
 
 
+def test_printed_columns_stay_aligned_on_a_phone(page):
+    """공백으로 칸을 맞춘 출력은 줄을 바꾸지 않고 옆으로 밉니다."""
+    page.set_viewport_size({"width": 390, "height": 900})
+    wrapped = page.evaluate(
+        r"""() => [...document.querySelectorAll('.output.stream pre')].filter(pre => {
+             const lines = pre.textContent.trimEnd().split('\n')
+             const aligned = lines.filter(line => /\S {2,}\S/.test(line))
+             const height = pre.clientHeight - 2 * parseFloat(
+               getComputedStyle(pre).paddingTop)
+             return lines.every(line => line.length < 80)
+               && aligned.length > 2 && aligned.length * 2 > lines.length
+               && height > (lines.length + 0.5) * parseFloat(
+                 getComputedStyle(pre).lineHeight)
+           }).map(pre => pre.textContent)"""
+    )
+    page.set_viewport_size(DESKTOP)
+    assert wrapped == []
+
+
 #: 그림에서 가장 작은 글자의 높이를 픽셀로 잽니다. matplotlib은 글자를 길로 그리고 그
 #: 크기를 100분의 1 배율로 적습니다. 단위는 포인트(4/3픽셀)입니다. 첨자는 세지 않습니다.
 LETTER_SCALE = re.compile(r"(?:scale|matrix)\((\d*\.\d+) -\1\)")

@@ -199,6 +199,17 @@ def test_position_shows_the_encoding_of_the_package(show):
             assert np.allclose(line, value, atol=1e-5)
 
 
+def test_position_gives_back_what_another_slider_took(show):
+    start = {"positions": 50, "model": 4, "pair": 20, "position": 6, "offset": 5}
+    tried_out = [start, {"position": 49}, {"position": 47}, {"position": 6}]
+    tried_out += [{"model": 0}, {"model": 4}, {"positions": 4}, {"positions": 50}]
+    read = '["pair", "position", "offset"].map((name) => Number(out(root, name)))'
+    assert tried(show(PositionExplorer()), tried_out, read) == [
+        [20, 6, 5], [20, 49, 0], [20, 47, 2], [20, 6, 5],
+        [D_MODELS[0] // 2 - 1, 6, 5], [20, 6, 5], [20, 3, 0], [20, 6, 5],
+    ]  # fmt: skip
+
+
 def test_mask_shows_the_masks_of_the_package_for_all_lengths_and_kinds(show):
     every = [
         {"kind": kind, "source": source, "target": target}

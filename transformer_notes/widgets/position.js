@@ -9,9 +9,14 @@
   const hands = ["here", "there"].map((which) =>
     root.querySelector(`[data-clock] .tn-${which}`),
   );
-  const limit = (name, most) => {
-    controls.elements[name].max = most;
-    return Number(controls.elements[name].value);
+  // 다른 막대 때문에 줄었던 값은 자리가 다시 나면 고른 대로 돌아옵니다.
+  const chosen = {};
+  const limit = (name, most, moved) => {
+    const slider = controls.elements[name];
+    if (!(name in chosen) || moved === slider) chosen[name] = slider.value;
+    slider.max = most;
+    slider.value = chosen[name];
+    return Number(slider.value);
   };
   const number = (value, digits) =>
     // -0.000은 0.000으로 적습니다.
@@ -27,12 +32,12 @@
       plots[name].dots[index].setAttribute("d", start);
     });
   };
-  controls.oninput = () => {
+  controls.oninput = ({ target }) => {
     const length = Number(controls.elements.positions.value);
     const model = data.models[controls.elements.model.value];
-    const pair = limit("pair", model / 2 - 1);
-    const here = limit("position", length - 1);
-    const offset = limit("offset", length - 1 - here);
+    const pair = limit("pair", model / 2 - 1, target);
+    const here = limit("position", length - 1, target);
+    const offset = limit("offset", length - 1 - here, target);
     const places = [here, here + offset];
     const rates = Array.from({ length: model / 2 }, (_, i) => 10000 ** ((-2 * i) / model));
     const rate = rates[pair];
