@@ -104,6 +104,7 @@ html_extra_path = ["../docs/site.png"] if html_baseurl else []
 html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
 html_js_files = [("reading.js", {"defer": "defer"})]
 html_copy_source = False
+html_use_index = False
 html_show_sourcelink = False
 html_last_updated_fmt = None
 html_theme_options = {

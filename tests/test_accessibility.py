@@ -103,6 +103,25 @@ def test_the_contents_close_when_a_section_is_chosen(phone):
     assert dialog.count() == 0 and "#" in phone.url
 
 
+def test_the_menu_opens_at_the_chapter_that_is_read(phone):
+    phone.goto((SITE / "reference" / "glossary.html").as_uri())
+    phone.locator("button.primary-toggle").first.tap()
+    here = phone.locator("dialog[open] .current.active")
+    phone.wait_for_timeout(300)
+    box = here.bounding_box()
+    assert 0 < box["y"] < 700
+    assert phone.locator(".tooltip:visible").count() == 0
+
+
+def test_an_enlarged_figure_is_larger_than_the_page(phone):
+    before = phone.locator(".cell_output .enlarge img").first.bounding_box()
+    phone.locator(".cell_output .enlarge").first.tap()
+    phone.wait_for_timeout(300)
+    assert (
+        phone.locator(".enlarged img").bounding_box()["width"] > before["width"] * 1.4
+    )
+
+
 def test_the_copy_button_covers_no_end_of_an_output(phone):
     room = phone.locator(".cell_output pre").evaluate_all(
         "all => all.map(pre => parseFloat(getComputedStyle(pre).paddingRight))"

@@ -23,6 +23,12 @@ for (const image of document.querySelectorAll(".bd-article .cell_output img")) {
 document.addEventListener("click", ({ target }) =>
   target.closest("dialog a[href^='#']")?.closest("dialog").close())
 
+// 좁은 화면의 목록은 지금 읽는 쪽에서 열립니다.
+document.querySelector(".primary-toggle")?.addEventListener("click", () =>
+  requestAnimationFrame(() =>
+    document.querySelector("dialog[open] .current.active")
+      ?.scrollIntoView({ block: "center" })))
+
 // 종이는 언제나 밝습니다.
 const printing = matchMedia("print")
 printing.addEventListener("change", () => {
