@@ -44,6 +44,8 @@ FRONT_DOORS = {
     "schedules": "training",
     "softmax": "attention",
 }
+#: 한 모듈의 것을 가르치는 다른 쪽. 키-값 캐시는 디코딩 장에서 배웁니다.
+ALSO = {name: "decoding" for name in ("decoder", "multi_head_attention", "transformer")}
 PATIENCE = 180  # 초. 고장 난 코드는 끝나지 않기도 합니다
 
 COMPARED = {
@@ -172,11 +174,15 @@ def sample(count, seed):
 def guards(module):
     """(쪽과 독스트링, 시험)의 경로."""
     lecture = FRONT_DOORS.get(module, module)
-    pages = [str(p.relative_to(ROOT)) for p in ROOT.glob(f"docs/lectures/{lecture}.*")]
-    page = [p for p in pages if p.endswith((".md", ".rst"))]
+    pages = [
+        str(path.relative_to(ROOT))
+        for name in filter(None, (lecture, ALSO.get(module)))
+        for path in ROOT.glob(f"docs/lectures/{name}.*")
+        if path.suffix in {".md", ".rst"}
+    ]
     tests = [f"tests/test_{name}.py" for name in dict.fromkeys((module, lecture))]
     tests = [path for path in tests if (ROOT / path).exists()]
-    return [*page, f"transformer_notes/{module}.py"], ["docs/index.md", *tests]
+    return [*pages, f"transformer_notes/{module}.py"], ["docs/index.md", *tests]
 
 
 def judge(mutant, folder):

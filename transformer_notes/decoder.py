@@ -71,6 +71,18 @@ class DecoderLayer(DecoderPart):
         TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
             마스크, `LayerCache`가 아닌 캐시.
         ValueError: 맞지 않는 모양, 문장의 수가 서로 다른 x와 memory.
+
+    Examples:
+        >>> from transformer_notes.config import TransformerConfig
+        >>> layer = DecoderLayer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
+        >>> layer.build((None, 3, 8), (None, 5, 9))
+        Traceback (most recent call last):
+            ...
+        ValueError: memory에는 ... (None, 5, 9), 필요한 depth: 8...
+        >>> layer.build((None, 3, 9), (None, 5, 8))
+        Traceback (most recent call last):
+            ...
+        ValueError: x에는 ... (None, 3, 9), 필요한 depth: 8...
     """
 
     def __init__(self, config, **kwargs):
@@ -223,6 +235,29 @@ class Decoder(DecoderPart):
         Returns:
             층마다의 `LayerCache`. 답의 칸은 0으로 채우고, 메모리의 키와 값은 여기서 한
             번 계산합니다.
+
+        Examples:
+            >>> from transformer_notes.config import TransformerConfig
+            >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
+            >>> decoder = Decoder(config)
+            >>> x = tf.random.stateless_normal((2, 3, 8), seed=(0, 1))
+            >>> memory = tf.random.stateless_normal((2, 5, 8), seed=(0, 2))
+            >>> visible = tf.linalg.band_part(tf.ones((3, 3), bool), -1, 0)
+            >>> whole = decoder(x, memory, attention_mask=visible)
+            >>> cache = decoder.start_cache(memory, max_length=3)
+            >>> for slot in range(3):
+            ...     last = x[:, slot : slot + 1]
+            ...     output, cache = decoder(last, memory, cache=cache, slot=slot)
+            >>> bool(tf.reduce_max(tf.abs(output - whole[:, 2:])) < 1e-5)
+            True
+            >>> decoder(last, memory, cache=cache[:1])
+            Traceback (most recent call last):
+                ...
+            ValueError: ...캐시 6개의 목록이 필요합니다. 받은 것: 1개...
+            >>> decoder(last, memory, cache=[None] * 6)
+            Traceback (most recent call last):
+                ...
+            ValueError: ...받은 것: 6개 (와 None)...
         """
         memory = tf.cast(checks.vectors("memory", memory), self.compute_dtype)
         if not self.built:

@@ -246,6 +246,17 @@ def translate(
         ValueError: 빈 글, 함께 준 `beam_size`와 `temperature`, `temperature` 없이 준
             `top_k`나 `top_p`나 `seed`. 나머지는 `greedy`, `beam_search`, `sample`과
             같습니다.
+
+    Examples:
+        >>> from transformer_notes import models
+        >>> dates = models.load("dates")
+        >>> [answer] = translate(dates.model, dates.tokenizer, ["2026년 11월 21일"])
+        >>> answer.text, answer.finished
+        ('2026-11-21', True)
+        >>> translate(dates.model, dates.tokenizer, ["2026년 11월 21일", ""])
+        Traceback (most recent call last):
+            ...
+        ValueError: texts에는 글이 필요합니다. 받은 것: 1번째의 빈 글. ...
     """
     if beam_size is not None and temperature is not None:
         raise ValueError(

@@ -117,6 +117,15 @@ class MultiplicativeAttention(ScoredAttention):
         >>> context, weights = MultiplicativeAttention()(query, key, key)
         >>> print(weights.numpy().round(3))  # softmax(0, 1)
         [[[0.269 0.731]]]
+        >>> query, key = tf.ones((1, 1, 9)), tf.ones((1, 1, 9)) / 3  # 내적은 3
+        >>> key = tf.concat([0 * key, key], axis=1)
+        >>> context, weights = MultiplicativeAttention("scaled")(query, key, key)
+        >>> print(weights.numpy().round(3))  # softmax(0, 3 / sqrt(9))
+        [[[0.269 0.731]]]
+        >>> MultiplicativeAttention()(query, key, key[:, :1])
+        Traceback (most recent call last):
+            ...
+        ValueError: ...key와 value에는 같은 길이가 필요합니다...
     """
 
     def __init__(self, score="dot", **kwargs):
@@ -192,6 +201,10 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         >>> logits, weights = model((source_ids, target_ids), return_weights=True)
         >>> logits.shape, weights.shape
         (TensorShape([1, 2, 20]), TensorShape([1, 2, 3]))
+        >>> Seq2Seq(vocab_size=20, units=8, pad_id=-1)
+        Traceback (most recent call last):
+            ...
+        ValueError: pad_id에는 0 이상의 정수가 필요합니다. 받은 것: -1.
     """
 
     def __init__(
@@ -294,6 +307,21 @@ class Seq2Seq(StopsKerasMask, keras.Model):
 
         Returns:
             `(로짓, 새 상태)`, `return_weights`이면 `(로짓, 새 상태, 가중치)`.
+
+        Examples:
+            >>> model = Seq2Seq(vocab_size=20, units=8, attention="additive")
+            >>> state, memory, memory_mask = model.encode([[5, 6, 7]])
+            >>> logits, state = model.decode([[1]], state, memory, memory_mask)
+            >>> logits.shape, [part.shape for part in state]
+            (TensorShape([1, 1, 20]), [TensorShape([1, 8]), TensorShape([1, 8])])
+            >>> model.decode([[1]], state)
+            Traceback (most recent call last):
+                ...
+            ValueError: 어텐션에는 볼 memory가 필요합니다...
+            >>> model.decode([[1]], state[:1], memory, memory_mask)
+            Traceback (most recent call last):
+                ...
+            ValueError: lstm에는 상태 2개의 목록 state가 필요합니다...
         """
         self._check_decode(state, memory, return_weights)
         x = _embed(self.target_embedding, "target_ids", target_ids)
