@@ -122,6 +122,24 @@ def test_printed_columns_stay_aligned_on_a_phone(page):
     assert wrapped == []
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_particle_stays_with_its_formula(page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    parted = page.evaluate(
+        r"""() => [...document.querySelectorAll('.bd-article math')].filter(formula => {
+             const text = formula.nextSibling
+             if (text?.nodeType !== 3 || !/^\S/.test(text.data)) return false
+             const letter = document.createRange()
+             letter.setStart(text, 0)
+             letter.setEnd(text, 1)
+             return letter.getBoundingClientRect().left
+               < formula.getBoundingClientRect().left
+           }).map(formula => formula.nextSibling.data)"""
+    )
+    page.set_viewport_size(DESKTOP)
+    assert parted == []
+
+
 #: 그림에서 가장 작은 글자의 높이를 픽셀로 잽니다. matplotlib은 글자를 길로 그리고 그
 #: 크기를 100분의 1 배율로 적습니다. 단위는 포인트(4/3픽셀)입니다. 첨자는 세지 않습니다.
 LETTER_SCALE = re.compile(r"(?:scale|matrix)\((\d*\.\d+) -\1\)")

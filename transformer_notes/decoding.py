@@ -127,6 +127,8 @@ def sample(
         >>> first, again = (sample(model, [[5, 6]], 1, 2, 2, seed=3) for _ in range(2))
         >>> bool(tf.reduce_all(first == again))
         True
+        >>> sample(model, [[5, 6]], 1, 2, 2, top_k=20).shape[0]  # 모두 남깁니다
+        1
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
     temperature = checks.number("temperature", temperature, above=0)

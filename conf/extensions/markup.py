@@ -1,4 +1,4 @@
-"""쪽의 HTML을 다듬습니다: 표준에 어긋나는 곳, 그림의 크기, Tab이 설 곳."""
+"""쪽의 HTML을 다듬습니다: 표준에 어긋나는 곳, 그림의 크기, 수식에 붙은 글."""
 
 import re
 from pathlib import Path
@@ -11,6 +11,19 @@ _IMAGE = re.compile(r'(<img [^>]*?src="[^"]*?_images/([^"/]+\.svg)")')
 _SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
 #: myst-nb가 접힌 코드에 다는 이름. summary 안에는 문단이 설 수 없습니다.
 _FOLD = re.compile(r'<p class="((?:collapsed|expanded) admonition-title)">(.*?)</p>')
+
+#: 글 속의 수식과, 사이를 띄지 않은 앞의 괄호와 뒤의 조사. 브라우저는 그 사이에서도 줄을
+#: 바꿉니다.
+_JOINED = re.compile(
+    r"([(\[‘“'\"]*)(<math\b(?:(?!</math>).)*</math>)([^\s<]{0,6})", re.DOTALL
+)
+
+
+def _join(match):
+    before, formula, after = match.groups()
+    if not before and not after:
+        return formula
+    return f'<span class="joined">{before}{formula}{after}</span>'
 
 
 def mend_tree(app, doctree, docname):
@@ -38,6 +51,7 @@ def mend_page(app, pagename, templatename, context, doctree):
         return f'{match[1]} width="{width}" height="{height}"'
 
     body = _FOLD.sub(r'<span class="\1">\2</span>', context["body"])
+    body = _JOINED.sub(_join, body)
     context["body"] = _IMAGE.sub(sized, body)
 
 
