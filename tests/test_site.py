@@ -122,6 +122,11 @@ def test_printed_columns_stay_aligned_on_a_phone(page):
     assert wrapped == []
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_the_number_of_seeds_stays_with_its_word(name):
+    assert not re.search(r"<td[^>]*>(?:<p>)?[^<]*시드 \d", _text(SITE / name))
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_particle_stays_with_its_formula(page, width):
     page.set_viewport_size({"width": width, "height": 900})

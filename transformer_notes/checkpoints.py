@@ -85,6 +85,39 @@ class Checkpoints:
     Raises:
         TypeError: 정수가 아닌 keep.
         ValueError: 1보다 작은 keep.
+
+    Examples:
+        >>> import keras
+        >>> from transformer_notes.batches import Batches
+        >>> def begin(folder, units=2):
+        ...     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(units)])
+        ...     data, sgd = Batches([([5], [2, 3])], tokens=1), keras.optimizers.SGD()
+        ...     sgd.build(model.trainable_variables)
+        ...     return model, Checkpoints(folder, model, sgd, data, 2, tensorboard=True)
+        >>> folder = Path(tempfile.mkdtemp()) / "runs" / "1"
+        >>> model, state = begin(folder)
+        >>> for step, loss in [(1, 0.9), (2, 0.5), (3, 0.7)]:
+        ...     model.set_weights([np.full((1, 2), step), np.zeros(2)])
+        ...     state.save({"step": step, "loss": 1.0, "validation_loss": loss})
+        >>> sorted(path.stem for path in folder.glob("*.index"))  # 새것 둘
+        ['step-2', 'step-3']
+        >>> sorted(path.stem for path in (folder / "best").glob("*.index"))
+        ['step-2']
+        >>> print(best_checkpoint(folder)[0], average_checkpoints(folder, n=2)[0])
+        [[2. 2.]] [[2.5 2.5]]
+        >>> again, state = begin(folder)
+        >>> state.restore(), again.get_weights()[0].tolist(), len(state.history)
+        (3, [[3.0, 3.0]], 3)
+        >>> len(list((folder / "logs").iterdir()))  # 시작할 때마다 하나
+        2
+        >>> begin(folder, units=3)[1].restore()
+        Traceback (most recent call last):
+            ...
+        ValueError: ...다른 옵티마이저의 체크포인트가 있습니다...
+        >>> best_checkpoint(folder / "logs")
+        Traceback (most recent call last):
+            ...
+        ValueError: ...검증하며 학습한 기록이 필요합니다. ...
     """
 
     def __init__(self, folder, model, optimizer, data, keep, tensorboard):

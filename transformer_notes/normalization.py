@@ -11,6 +11,8 @@ from tokenizers import normalizers
 #:   끝의 빈칸을 뗍니다. ㅋ, ㅎ, ㅠ, ㅜ, !, ?, ., ~가 저마다 셋 이상 이어지면 둘만
 #:   남깁니다. 말줄임표로 쓴 '...'도 '..'이 됩니다. 숫자의 폭, 빈칸의 종류와 수,
 #:   되풀이한 횟수는 되돌리지 못합니다.
+#:
+#: :meta hide-value:
 NORMALIZATIONS = {
     "nfc": normalizers.NFC(),
     "korean": normalizers.Sequence(

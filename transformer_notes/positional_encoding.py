@@ -194,6 +194,14 @@ class LearnedPositionalEncoding(PositionalEncoding):
         >>> print(layer(tf.zeros((1, 2, 2)), position=[1, 2]).numpy())
         [[[1. 1.]
           [2. 2.]]]
+        >>> any_length = [tf.TensorSpec((None, None, 2))]
+        >>> graph = tf.function(layer, input_signature=any_length)
+        >>> print(graph(tf.zeros((1, 3, 2))).numpy()[0, :, 0])
+        [0. 1. 2.]
+        >>> graph(tf.zeros((1, 4, 2)))  # 실행해야 압니다
+        Traceback (most recent call last):
+            ...
+        tensorflow...InvalidArgumentError: ...표를 벗어난 위치가 있습니다...
     """
 
     def __init__(self, max_length, **kwargs):

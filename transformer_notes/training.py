@@ -112,6 +112,26 @@ def train(
             폴더.
         FloatingPointError: 손실이 NaN이 되거나 터졌을 때. 그 스텝을 말합니다.
         OSError: 디스크가 가득 찼을 때. 앞의 체크포인트는 그대로 있습니다.
+
+    Examples:
+        가중치가 움직이지 않는 학습의 손실은 채점한 손실과 같습니다.
+
+        >>> import tempfile
+        >>> from transformer_notes.transformer import Transformer, TransformerConfig
+        >>> config = TransformerConfig(8, d_model=4, num_heads=2, d_ff=4, dropout=0.0)
+        >>> pairs = [([5], [2, 6, 3]), ([5, 6, 7], [2, 4, 5, 6, 3])]
+        >>> model, data = Transformer(config), Batches(pairs, tokens=4)
+        >>> how = {"optimizer": keras.optimizers.SGD(0.0), "label_smoothing": 0.0}
+        >>> how |= {"validation": data, "progress": False}
+        >>> folder = tempfile.mkdtemp()
+        >>> (record,) = train(model, data, 1, folder, **how)
+        >>> losses = record["loss"], record["validation_loss"]
+        >>> record["step"], np.allclose(losses, evaluate(model, data).loss)
+        (2, True)
+        >>> train(model, pairs, 1, folder)
+        Traceback (most recent call last):
+            ...
+        TypeError: data에는 Batches가 필요합니다. 받은 것: list. ...
     """
     _check_data("data", data)
     if validation is not None:

@@ -12,6 +12,8 @@ from docutils import nodes
 
 LONGEST = 32  # 글자. 수식은 기호 넷으로 셉니다
 WIDEST = 88  # 글자. 이보다 넓은 것은 표가 아니라 문장입니다
+#: '시드 5'는 줄 끝에서 갈라지지 않습니다.
+_COUNTED = re.compile(r"(?<=시드) (?=\d)")
 _COLUMNS = re.compile(r"\S {2,}\S|^ *\[+ *-?\d")
 
 
@@ -35,6 +37,10 @@ def mark(app, doctree, docname):
     for entry in doctree.findall(nodes.entry):
         if is_short(entry):
             entry["classes"].append("short")
+        for text in list(entry.findall(nodes.Text)):
+            joined = _COUNTED.sub("\N{NO-BREAK SPACE}", text)
+            if joined != text:
+                text.parent.replace(text, nodes.Text(joined))
     for block in doctree.findall(nodes.literal_block):
         if "stream" in block["classes"] and is_aligned(block.astext()):
             block["classes"].append("columns")
