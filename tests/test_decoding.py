@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import inspect
 import itertools
 import weakref
 
@@ -147,6 +148,11 @@ def test_greedy_equals_recomputing_every_prefix(model, source, max_extra, seed):
     randomize(model, seed)
     expected = Reference(model, source, max_extra).greedy()
     assert answers(greedy(model, [source], BOS, EOS, max_extra)) == [expected]
+
+
+def test_every_way_of_answering_writes_fifty_more_by_default():
+    for answer in (greedy, sample, beam_search, translate):
+        assert inspect.signature(answer).parameters["max_extra"].default == 50
 
 
 @given(

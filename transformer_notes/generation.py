@@ -200,6 +200,13 @@ def candidates(logits, temperature=1.0, top_k=None, top_p=None):
     Returns:
         `(values, tokens)`. float32와 int32, (batch, count). 점수가 높은 것부터입니다.
         줄을 세울 까닭이 없으면 tokens는 None이고 values는 어휘 집합의 순서입니다.
+
+    Examples:
+        >>> logits = tf.constant([[0.0, 100.0]])  # 확률은 반올림하면 0과 1입니다
+        >>> for top_p in (0.9, 1.0):
+        ...     print(candidates(logits, top_p=top_p)[0].numpy())
+        [[100. -inf]]
+        [[100.   0.]]
     """
     values = tf.cast(logits, tf.float32) / temperature
     if top_k is None and top_p is None:
