@@ -33,6 +33,12 @@ class Batches:
         >>> (source_ids, target_ids), labels = data.at(step=0)
         >>> print(target_ids[0], labels[0])  # 정답은 디코더의 입력을 한 칸 민 것
         [2 4] [4 3]
+        >>> len(Batches([([5], [2, 3])], tokens=1))  # 빈 답은 됩니다
+        1
+        >>> Batches([([], [2, 3])], tokens=1)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...받은 것: 0번째의 0개와 2개...
     """
 
     def __init__(self, pairs, tokens, seed=0, pad_id=0):

@@ -25,10 +25,18 @@ class TransformerConfig:
             어휘 집합에 없는 pad_id.
 
     Examples:
-        >>> TransformerConfig.paper_big().d_model
-        1024
-        >>> len(TransformerConfig.table3())
-        20
+        >>> big = TransformerConfig.paper_big()
+        >>> big.d_model, big.num_heads, big.d_ff, big.dropout
+        (1024, 16, 4096, 0.3)
+        >>> rows = TransformerConfig.table3()
+        >>> len(rows), [name for name in rows if name.startswith("D")]
+        (20, ['D P_drop=0.0', 'D P_drop=0.2', 'D eps_ls=0.0', 'D eps_ls=0.2'])
+        >>> print(f"{big.norm().epsilon:.0e}")
+        1e-05
+        >>> TransformerConfig(20, max_length=0)
+        Traceback (most recent call last):
+            ...
+        ValueError: max_length에는 1 이상의 정수가 필요합니다. 받은 것: 0.
     """
 
     #: 정답 쪽 어휘 집합의 크기.

@@ -208,10 +208,14 @@ def target_distribution(
         ValueError: 나누어 줄 토큰이 없는 어휘 집합.
 
     Examples:
-        >>> print(target_distribution([[2, 3]], vocab_size=4, label_smoothing=0.2))
+        >>> print(target_distribution([[2, 3]], vocab_size=4, label_smoothing=0.4))
         tf.Tensor(
-        [[[0.  0.1 0.8 0.1]
-          [0.  0.1 0.1 0.8]]], shape=(1, 2, 4), dtype=float32)
+        [[[0.  0.2 0.6 0.2]
+          [0.  0.2 0.2 0.6]]], shape=(1, 2, 4), dtype=float32)
+        >>> target_distribution([[1, 1]], vocab_size=2, label_smoothing=0.4)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...정답과 패딩 말고도 토큰이 있어야 합니다...
     """
     if not tf.is_tensor(vocab_size) and vocab_size < 2 + (0 <= pad_id < vocab_size):
         raise ValueError(
@@ -239,6 +243,16 @@ def token_hits(labels, logits, pad_id=0):
     Raises:
         TypeError: 실수가 아닌 로짓.
         ValueError: 서로 맞지 않는 모양.
+
+    Examples:
+        >>> logits = tf.constant([[[0.0, 2.0, 1.0], [0.0, 1.0, 2.0], [3.0, 0.0, 0.0]]])
+        >>> hits, real = token_hits([[1, 1, 0]], logits)  # 맞음, 틀림, 패딩
+        >>> print(hits.numpy(), real.numpy())
+        [[1. 0. 0.]] [[1. 1. 0.]]
+        >>> token_hits([1, 1, 0], logits)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...받은 모양: (3,), (1, 3, 3)...
     """
     labels, logits, real = _labels_and_logits(labels, logits, pad_id)
     hits = tf.argmax(logits, axis=-1, output_type=tf.int32) == labels

@@ -188,7 +188,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
             XLA는 검사를 지우므로 `jit_compile=True`에서는 예외 대신 출력이 NaN입니다.
 
     Examples:
-        >>> layer = LearnedPositionalEncoding(max_length=3)
+        >>> layer = LearnedPositionalEncoding(max_length=3, name="places")
         >>> layer.build((None, None, 2))
         >>> _ = layer.positions.assign([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
         >>> print(layer(tf.zeros((1, 2, 2)), position=[1, 2]).numpy())
@@ -201,7 +201,11 @@ class LearnedPositionalEncoding(PositionalEncoding):
         >>> graph(tf.zeros((1, 4, 2)))  # 실행해야 압니다
         Traceback (most recent call last):
             ...
-        tensorflow...InvalidArgumentError: ...표를 벗어난 위치가 있습니다...
+        tensorflow...InvalidArgumentError: ...places: 표를 ...마지막 위치: 2...
+        >>> layer(keras.Input((4, 2)))
+        Traceback (most recent call last):
+            ...
+        ValueError: ...받은 위치: 0부터 3까지...
     """
 
     def __init__(self, max_length, **kwargs):
