@@ -45,7 +45,7 @@ FRONT_DOORS = {
     "softmax": "attention",
 }
 #: 한 모듈의 것을 가르치는 다른 쪽. 키-값 캐시는 디코딩 장에서 배웁니다.
-ALSO = {name: "decoding" for name in ("decoder", "multi_head_attention", "transformer")}
+ALSO = dict.fromkeys(["decoder", "multi_head_attention", "transformer"], "decoding")
 PATIENCE = 180  # 초. 고장 난 코드는 끝나지 않기도 합니다
 
 COMPARED = {

@@ -33,6 +33,10 @@ class Batches:
         >>> (source_ids, target_ids), labels = data.at(step=0)
         >>> print(target_ids[0], labels[0])  # 정답은 디코더의 입력을 한 칸 민 것
         [2 4] [4 3]
+        >>> data.at(step=-1)
+        Traceback (most recent call last):
+            ...
+        ValueError: step에는 0 이상의 정수가 필요합니다. 받은 것: -1.
         >>> len(Batches([([5], [2, 3])], tokens=1))  # 빈 답은 됩니다
         1
         >>> Batches([([], [2, 3])], tokens=1)

@@ -73,6 +73,15 @@ class EncoderLayer(ConfiguredLayer):
         TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
             마스크.
         ValueError: 맞지 않는 모양.
+
+    Examples:
+        >>> from transformer_notes.config import TransformerConfig
+        >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
+        >>> layer = EncoderLayer(config, name="first", dtype="mixed_bfloat16")
+        >>> layer.build((None, None, 8))
+        >>> parts = layer.self_attention, layer.self_attention_norm, layer.feed_forward
+        >>> layer.name, [part.compute_dtype for part in parts]
+        ('first', ['bfloat16', 'bfloat16', 'bfloat16'])
     """
 
     def __init__(self, config, **kwargs):
@@ -135,6 +144,14 @@ class Encoder(ConfiguredLayer):
         TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
             마스크.
         ValueError: 맞지 않는 모양.
+
+    Examples:
+        >>> from transformer_notes.config import TransformerConfig
+        >>> config = TransformerConfig(20, d_model=8, num_heads=2, norm_first=True)
+        >>> encoder = Encoder(config)
+        >>> encoder.build((None, None, 8))
+        >>> len(encoder.layers), encoder.norm.built
+        (6, True)
     """
 
     layer_type = EncoderLayer  # 쌓는 층

@@ -52,6 +52,10 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
         [[3. 1. 0.]]
         >>> print(layer.probabilities(x).numpy().round(3))
         [[0.844 0.114 0.042]]
+        >>> layer(tf.ones((1, 5)))
+        Traceback (most recent call last):
+            ...
+        ValueError: ...d_model: 2, 받은 모양: (1, 5)...
     """
 
     def __init__(self, vocab_size, embedding=None, **kwargs):

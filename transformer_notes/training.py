@@ -118,7 +118,8 @@ def train(
 
         >>> import tempfile
         >>> from transformer_notes.transformer import Transformer, TransformerConfig
-        >>> config = TransformerConfig(8, d_model=4, num_heads=2, d_ff=4, dropout=0.0)
+        >>> sizes = {"d_model": 4, "num_heads": 2, "num_layers": 1, "d_ff": 4}
+        >>> config = TransformerConfig(8, dropout=0.0, **sizes)
         >>> pairs = [([5], [2, 6, 3]), ([5, 6, 7], [2, 4, 5, 6, 3])]
         >>> model, data = Transformer(config), Batches(pairs, tokens=4)
         >>> how = {"optimizer": keras.optimizers.SGD(0.0), "label_smoothing": 0.0}
@@ -128,6 +129,8 @@ def train(
         >>> losses = record["loss"], record["validation_loss"]
         >>> record["step"], np.allclose(losses, evaluate(model, data).loss)
         (2, True)
+        >>> records = train(model, data, 2, folder, **how | {"progress": True})
+        4/4스텝  손실 2...토큰/초  남은 시간 0:00  검증 손실 2...
         >>> train(model, pairs, 1, folder)
         Traceback (most recent call last):
             ...
