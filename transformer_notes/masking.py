@@ -58,6 +58,8 @@ def look_ahead_mask(length):
         [[1 0 0]
          [1 1 0]
          [1 1 1]]
+        >>> look_ahead_mask(1).shape
+        TensorShape([1, 1, 1, 1])
     """
     length = checks.integer_scalar("length", length, minimum=1)
     position = tf.range(length)
