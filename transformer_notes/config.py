@@ -37,6 +37,10 @@ class TransformerConfig:
         Traceback (most recent call last):
             ...
         ValueError: max_length에는 1 이상의 정수가 필요합니다. 받은 것: 0.
+        >>> TransformerConfig(20, dropout=1.5)
+        Traceback (most recent call last):
+            ...
+        ValueError: dropout에는 0 이상 1 미만의 수가 필요합니다. 받은 것: 1.5.
     """
 
     #: 정답 쪽 어휘 집합의 크기.

@@ -72,6 +72,10 @@ def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False
         >>> ids = greedy(model, [[5, 6, 7]], bos_id=1, eos_id=2, max_extra=2)
         >>> ids.dtype.name, ids.shape[0], ids.shape[1] <= 5
         ('int32', 1, True)
+        >>> greedy(model, [[5, 6, 7]], bos_id=1, eos_id=20)
+        Traceback (most recent call last):
+            ...
+        ValueError: eos_id에는 0부터 19까지의 번호 가운데 pad_id(0)가 아닌 것이...
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
     ids = _run(model, _greedy, jit_compile, source_ids, **limits)
