@@ -44,8 +44,14 @@ FRONT_DOORS = {
     "schedules": "training",
     "softmax": "attention",
 }
-#: 한 모듈의 것을 가르치는 다른 쪽. 키-값 캐시는 디코딩 장에서 배웁니다.
-ALSO = dict.fromkeys(["decoder", "multi_head_attention", "transformer"], "decoding")
+#: 한 모듈의 것을 가르치는 다른 쪽. 키-값 캐시는 디코딩 장에서, 나누어 배우는 일은 크게
+#: 학습하기 장에서 배웁니다.
+ALSO = {
+    "decoder": "decoding",
+    "multi_head_attention": "decoding",
+    "training": "scaling",
+    "transformer": "decoding",
+}
 PATIENCE = 180  # 초. 고장 난 코드는 끝나지 않기도 합니다
 
 COMPARED = {

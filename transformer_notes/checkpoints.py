@@ -108,8 +108,10 @@ class Checkpoints:
         >>> again, state = begin(folder)
         >>> state.restore(), again.get_weights()[0].tolist(), len(state.history)
         (3, [[3.0, 3.0]], 3)
-        >>> len(list((folder / "logs").iterdir()))  # 시작할 때마다 하나
-        2
+        >>> logs = sorted(map(str, (folder / "logs").iterdir()))  # 시작할 때마다 하나
+        >>> events = tf.compat.v1.train.summary_iterator(logs[0])
+        >>> sorted({value.tag for event in events for value in event.summary.value})
+        ['loss', 'validation_loss']
         >>> begin(folder, units=3)[1].restore()
         Traceback (most recent call last):
             ...

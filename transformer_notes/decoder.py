@@ -184,6 +184,8 @@ class Decoder(DecoderPart):
         >>> decoder = Decoder(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
         >>> decoder(tf.ones((1, 3, 8)), memory=tf.ones((1, 5, 8))).shape
         TensorShape([1, 3, 8])
+        >>> decoder.layers[1].name
+        'layer_1'
     """
 
     def __init__(self, config, **kwargs):
@@ -258,6 +260,10 @@ class Decoder(DecoderPart):
             Traceback (most recent call last):
                 ...
             ValueError: ...받은 것: 6개 (와 None)...
+            >>> decoder(last, memory, cache=cache[0])
+            Traceback (most recent call last):
+                ...
+            ValueError: ...받은 것: LayerCache...
         """
         memory = tf.cast(checks.vectors("memory", memory), self.compute_dtype)
         if not self.built:

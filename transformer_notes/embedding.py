@@ -49,6 +49,8 @@ class TokenEmbedding(StopsKerasMask, keras.layers.Layer):
         [[[4. 4. 4. 4.]
           [0. 0. 0. 0.]
           [2. 2. 2. 2.]]]
+        >>> layer(keras.Input((5,), dtype="int32")).shape
+        (None, 5, 4)
     """
 
     def __init__(self, vocab_size, d_model, **kwargs):

@@ -82,6 +82,8 @@ class EncoderLayer(ConfiguredLayer):
         >>> parts = layer.self_attention, layer.self_attention_norm, layer.feed_forward
         >>> layer.name, [part.compute_dtype for part in parts]
         ('first', ['bfloat16', 'bfloat16', 'bfloat16'])
+        >>> [part.name for part in parts]
+        ['self_attention', 'self_attention_norm', 'feed_forward']
     """
 
     def __init__(self, config, **kwargs):

@@ -38,6 +38,8 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
         >>> layer.set_weights([np.array(weight) for weight in absolute])
         >>> print(layer(np.array([[[3.0], [-2.0]]])).numpy().ravel())
         [3. 2.]
+        >>> [weight.name for weight in layer.weights]
+        ['w1', 'b1', 'w2', 'b2']
     """
 
     def __init__(self, d_model, d_ff, **kwargs):

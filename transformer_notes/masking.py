@@ -27,6 +27,8 @@ def padding_mask(token_ids, pad_id=0):
         >>> mask = padding_mask([[5, 7, 2, 0]])
         >>> print(mask.numpy()[0, 0])
         [[ True  True  True False]]
+        >>> print(padding_mask(tf.constant([[5, 0]], tf.uint8)).numpy()[0, 0])
+        [[ True False]]
     """
     token_ids = checks.token_ids("token_ids", token_ids)
     pad_id = checks.integer("pad_id", pad_id)

@@ -194,6 +194,8 @@ class LearnedPositionalEncoding(PositionalEncoding):
         >>> print(layer(tf.zeros((1, 2, 2)), position=[1, 2]).numpy())
         [[[1. 1.]
           [2. 2.]]]
+        >>> layer.positions.path
+        'places/positions'
         >>> any_length = [tf.TensorSpec((None, None, 2))]
         >>> graph = tf.function(layer, input_signature=any_length)
         >>> print(graph(tf.zeros((1, 3, 2))).numpy()[0, :, 0])

@@ -201,6 +201,8 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         >>> logits, weights = model((source_ids, target_ids), return_weights=True)
         >>> logits.shape, weights.shape
         (TensorShape([1, 2, 20]), TensorShape([1, 2, 3]))
+        >>> [layer.name for layer in model.layers]
+        ['target', 'encoder', 'decoder', 'attend', 'combine', 'classify']
         >>> Seq2Seq(vocab_size=20, units=8, pad_id=-1)
         Traceback (most recent call last):
             ...

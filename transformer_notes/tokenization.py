@@ -31,6 +31,8 @@ def pad_rows(rows, pad_id=0, length=None):
         >>> pad_rows([[5, 6, 7], [8]])
         array([[5, 6, 7],
                [8, 0, 0]], dtype=int32)
+        >>> pad_rows([]).shape
+        (0, 0)
     """
     if length is None:
         length = max(map(len, rows), default=0)

@@ -49,6 +49,8 @@ class Transformer(StopsKerasMask, keras.Model):
         >>> logits = model(([[5, 6, 7]], [[1, 8]]))
         >>> logits.shape
         TensorShape([1, 2, 20])
+        >>> [layer.name for layer in model.layers if layer.weights]
+        ['target_embedding', 'encoder', 'decoder', 'linear_softmax']
     """
 
     def __init__(self, config, **kwargs):
@@ -184,6 +186,17 @@ class Transformer(StopsKerasMask, keras.Model):
             로짓, (batch, length_t, vocab_size). `return_weights`이면 층마다의
             `AttentionWeights` 목록이, `cache`를 주었으면 새 캐시가 차례로 뒤따르는
             튜플입니다.
+
+        Examples:
+            >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
+            >>> model = Transformer(config)
+            >>> memory = model.encode([[5, 6]])
+            >>> whole = model.decode([[1, 7, 8]], memory)
+            >>> cache = model.start_cache(memory, None, slots=3)
+            >>> first, cache = model.decode([[1]], memory, cache=cache)
+            >>> rest, cache = model.decode([[7, 8]], memory, cache=cache, slot=1)
+            >>> bool(tf.reduce_max(tf.abs(rest - whole[:, 1:])) < 1e-4)
+            True
         """
         target_ids = checks.sentences("target_ids", target_ids)
         checks.same_batch(source_ids=memory.shape, target_ids=target_ids.shape)
