@@ -1,7 +1,8 @@
 """지은 사이트를 PDF 한 권으로 묶습니다: ``build/transformer-notes.pdf``.
 
 낱장을 HTML 하나로 이어 chromium으로 찍습니다. 묶음과 장과 절의 제목이 책갈피가 되고,
-쪽을 오가던 링크는 책 안의 링크가 됩니다.
+쪽을 오가던 링크는 책 안의 링크가 됩니다. 차례에 쪽 번호를 적으려면 몇 쪽에 무엇이
+있는지 알아야 하므로 두 번 찍습니다.
 """
 
 import itertools
@@ -25,15 +26,17 @@ def main():
             "'sudo apt install chromium'으로 설치한 뒤 다시 실행해 주세요."
         )
     try:
+        import pypdf
         from playwright.sync_api import sync_playwright
-    except ImportError:
+    except ImportError as error:
         sys.exit(
-            "PDF를 만들 playwright가 없습니다. 'make environment'로 환경을 만든 뒤 "
+            f"PDF를 만들 {error.name}가 없습니다. 'make environment'로 환경을 만든 뒤 "
             "다시 실행해 주세요."
         )
     book = leaves.read()
     with tempfile.TemporaryDirectory(dir=leaves.BUILD) as folder:
-        files = leaves.materials(book) | {"book.xhtml": whole(book).encode()}
+        text = whole(book)
+        files = leaves.materials(book)
         files["book.css"] += (leaves.OURS / "paper.css").read_bytes()
         for name, content in files.items():
             path = Path(folder, name)
@@ -44,18 +47,44 @@ def main():
             browser = playwright.chromium.launch(
                 executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
             )
-            page = browser.new_page()
-            page.goto(Path(folder, "book.xhtml").as_uri())
-            page.pdf(
-                path=new,
-                prefer_css_page_size=True,
-                print_background=True,
-                outline=True,
-                tagged=True,
-            )
+            numbers, found = None, {}
+            while numbers != found:
+                numbers = found
+                path = Path(folder, "book.xhtml")
+                path.write_text(numbered(text, numbers), "utf-8")
+                page = browser.new_page()
+                page.goto(path.as_uri())
+                page.pdf(
+                    path=new,
+                    prefer_css_page_size=True,
+                    print_background=True,
+                    outline=True,
+                    tagged=True,
+                )
+                page.close()
+                found = page_numbers(pypdf.PdfReader(new))
             browser.close()
         os.replace(new, BOOK)
     print(f"PDF를 만들었습니다: {BOOK}")
+
+
+def page_numbers(pdf):
+    """이름이 붙은 자리마다 그것이 있는 쪽의 번호. 표지가 1쪽입니다."""
+    return {
+        name.removeprefix("/"): pdf.get_destination_page_number(place) + 1
+        for name, place in pdf.named_destinations.items()
+    }
+
+
+def numbered(text, numbers):
+    """차례의 줄마다 쪽 번호를 적습니다. 아직 모르는 것은 비워 둡니다."""
+
+    def entry(link):
+        number = numbers.get(link[1], "")
+        return f'<span class="number">{number}</span>{link[0]}'
+
+    listed = re.search("(?s)<nav>.*?</nav>", text)
+    return text.replace(listed[0], re.sub('<a href="#(.*?)">', entry, listed[0]))
 
 
 def whole(book):

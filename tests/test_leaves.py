@@ -4,11 +4,11 @@ import os
 import posixpath
 import re
 import xml.etree.ElementTree as ElementTree
-import zlib
 from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 from built_site import CHROMIUM
+from pypdf import PdfReader
 
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None and not os.environ.get("CI"), reason="chromium이 없습니다"
@@ -224,39 +224,42 @@ def test_a_missing_site_is_told_in_one_line(book):
         assert result.returncode == 1 and result.stdout.count("\n") == 1
 
 
-def mapped(content):
-    """PDF의 글꼴들이 글로 되돌릴 수 있는 글자입니다."""
-    found = set()
-    for stream in re.findall(rb"(?s)stream\r?\n(.*?)endstream", content):
-        try:
-            text = zlib.decompress(stream)
-        except zlib.error:
-            continue
-        if b"beginbfchar" in text or b"beginbfrange" in text:
-            for line in re.findall(rb"<[0-9A-F]+> <([0-9A-F]{4})>\n", text):
-                found.add(chr(int(line, 16)))
-            for first, last, start in re.findall(
-                rb"<([0-9A-F]+)> <([0-9A-F]+)> <([0-9A-F]{4})>", text
-            ):
-                count = int(last, 16) - int(first, 16) + 1
-                found |= {chr(int(start, 16) + step) for step in range(count)}
-    return found
-
-
 @needs_chromium
 def test_the_pdf_has_bookmarks_links_and_korean_that_can_be_copied(whole):
     result = whole.python(whole.root / "conf" / "pdf.py")
     assert result.returncode == 0, result.stdout
-    content = pdf(whole).read_bytes()
-    titles = [
-        bytes.fromhex(title.decode()).decode("utf-16")
-        for title in re.findall(rb"/Title <(FEFF[0-9A-F]+)>", content)
-    ]
-    for title in ("차례", "처음", "나중"):
-        assert title in titles
-    links = re.findall(rb"/Dest /(\S+)", content)
-    places = set(re.findall(rb"/(\S+) \[\d+ 0 R /XYZ", content))
-    assert {b"first.first-part", b"second.second-part"} <= {*links} <= places
-    assert b"/URI (https://example.com/)" in content
-    assert set("처음나중멈춘그림답입니다") <= mapped(content)
-    assert b"/Lang (ko)" in content and b"/MarkInfo" in content
+    made = PdfReader(pdf(whole))
+    titles = [bookmark.title for bookmark in flattened(made.outline)]
+    assert {"차례", "처음", "나중"} <= {*titles}
+    links = [note for page in made.pages for note in links_of(page)]
+    inside = {link["/Dest"] for link in links if "/Dest" in link}
+    assert {"/first.first-part", "/second.second-part"} <= inside
+    assert inside <= made.named_destinations.keys()
+    assert "https://example.com/" in [link.get("/A", {}).get("/URI") for link in links]
+    text = "\n".join(page.extract_text() for page in made.pages)
+    for words in ("처음", "나중", "멈춘 그림", "답입니다."):
+        assert words in text
+    assert made.root_object["/Lang"] == "ko" and "/MarkInfo" in made.root_object
+
+
+@needs_chromium
+def test_the_contents_of_the_pdf_say_the_page(whole):
+    result = whole.python(whole.root / "conf" / "pdf.py")
+    assert result.returncode == 0, result.stdout
+    made = PdfReader(pdf(whole))
+    texts = [page.extract_text() for page in made.pages]
+    place = next(n for n, text in enumerate(texts, 1) if "차례" in text)
+    own, *said = map(int, re.findall(r"(?m)^\d+$", texts[place - 1]))
+    assert own == place  # 쪽의 아래에 적힌 번호
+    for number, words in zip(said, ("책", "무엇입니까?", "글자"), strict=True):
+        assert words in texts[number - 1]
+
+
+def flattened(bookmarks):
+    for bookmark in bookmarks:
+        yield from flattened(bookmark) if isinstance(bookmark, list) else [bookmark]
+
+
+def links_of(page):
+    notes = (note.get_object() for note in page.get("/Annots", []))
+    return [note for note in notes if note["/Subtype"] == "/Link"]

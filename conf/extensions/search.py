@@ -67,7 +67,7 @@ def entries_of(doctree, labels):
                 open_entry(node["ids"][0], _joined(_text(node)))
             case nodes.definition() if entries and entries[-1][0].startswith("term-"):
                 entries[-1][2].append(_text(node))
-            case nodes.literal_block():
+            case nodes.literal_block() | nodes.doctest_block():
                 entry[2].extend(_ERROR.findall(node.astext()))
                 entry[3].extend(_NAME.findall(node.astext()))
             case nodes.Element() if ABOUT & {*node.get("classes", [])}:

@@ -123,7 +123,7 @@ PLAN = [
     ),
     *(
         {"what": "translation", "model": model, "seed": seed}
-        for seed in range(1, 5)
+        for seed in range(1, 6)
         for model in MODELS
     ),
 ]
