@@ -73,6 +73,17 @@ def test_a_letter_without_a_bold_face_is_drawn_with_the_regular_one(visit):
     assert [font["familyName"] for font in used["fonts"]] == ["NotesSans"]
 
 
+@pytest.mark.parametrize("name", ["attention", "embedding"])
+def test_nothing_but_its_content_stands_under_a_root(visit, name):
+    """embedding에는 키가 큰 근호도 있습니다."""
+    gaps = visit(f"lectures/{name}.html").evaluate(
+        """() => [...document.querySelectorAll("msqrt")].map(root =>
+          root.getBoundingClientRect().right
+          - root.lastElementChild.getBoundingClientRect().right)"""
+    )
+    assert len(gaps) > 5 and max(map(abs, gaps)) < 0.5
+
+
 @pytest.mark.parametrize("face", fonts.FACES)
 def test_a_cut_font_has_another_name_and_its_licence(face):
     names = TTFont(SITE / "_static" / "fonts" / f"{face}.woff2")["name"].names

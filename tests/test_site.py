@@ -145,6 +145,19 @@ def test_a_particle_stays_with_its_formula(page, width):
     assert parted == []
 
 
+def test_the_number_of_a_link_stays_with_its_word(page):
+    """'실수 31'이나 '그림 6.4'의 가운데에서 줄을 바꾸지 않습니다."""
+    page.set_viewport_size({"width": 390, "height": 900})
+    parted = page.evaluate(
+        r"""() => [...document.querySelectorAll('.bd-article span.std')].filter(
+             link => /^[가-힣]{1,2} [\d.]+$/.test(link.textContent)
+               && link.getClientRects().length > 1
+           ).map(link => link.textContent)"""
+    )
+    page.set_viewport_size(DESKTOP)
+    assert parted == []
+
+
 #: 그림에서 가장 작은 글자의 높이를 픽셀로 잽니다. matplotlib은 글자를 길로 그리고 그
 #: 크기를 100분의 1 배율로 적습니다. 단위는 포인트(4/3픽셀)입니다. 첨자는 세지 않습니다.
 LETTER_SCALE = re.compile(r"(?:scale|matrix)\((\d*\.\d+) -\1\)")

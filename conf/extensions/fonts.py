@@ -89,6 +89,8 @@ def reduce(source, name, text, target):
     subsetter = subset.Subsetter(options)
     subsetter.populate(text=text)
     subsetter.subset(font)
+    if "MATH" in font:
+        level_roots(font)
     family, style = name.split("-")
     font["name"].setName(family, 1, 3, 1, 0x409)
     font["name"].setName(style, 2, 3, 1, 0x409)
@@ -98,6 +100,27 @@ def reduce(source, name, text, target):
     partial = target.with_suffix(".new")
     subset.save_font(font, partial, options)
     partial.replace(target)
+
+
+def level_roots(font):
+    """큰 근호의 폭을 작은 근호의 폭에 맞춥니다.
+
+    Chromium은 어느 근호를 그리든 가장 넓은 것만큼 자리를 비웁니다. 그래서 폭이 다르면
+    √의 식 뒤에 빈칸이 남습니다.
+    """
+    root = font.getBestCmap()[ord("√")]
+    width, _ = font["hmtx"][root]
+    variants = font["MATH"].table.MathVariants
+    place = variants.VertGlyphCoverage.glyphs.index(root)
+    taller = variants.VertGlyphConstruction[place]
+    names = [record.VariantGlyph for record in taller.MathGlyphVariantRecord]
+    names += [part.glyph for part in taller.GlyphAssembly.PartRecords]
+    for name in {*names} - {root}:
+        glyph, (wide, _) = font["glyf"][name], font["hmtx"][name]
+        glyph.coordinates.scale((width / wide, 1))
+        glyph.coordinates.toInt()
+        glyph.recalcBounds(font["glyf"])
+        font["hmtx"][name] = width, glyph.xMin
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""쪽의 HTML을 다듬습니다: 표준에 어긋나는 곳, 그림의 크기, 수식에 붙은 글."""
+"""쪽의 HTML을 다듬습니다: 표준에 어긋나는 곳, 그림의 크기, 떨어지면 안 되는 글."""
 
 import re
 from pathlib import Path
@@ -16,6 +16,11 @@ _FOLD = re.compile(r'<p class="((?:collapsed|expanded) admonition-title)">(.*?)<
 #: 바꿉니다.
 _JOINED = re.compile(
     r"([(\[‘“'\"]*)(<math\b(?:(?!</math>).)*</math>)([^\s<]{0,6})", re.DOTALL
+)
+
+#: "실수 31"이나 "그림 6.4"처럼 번호로 끝나는 짧은 링크
+_NUMBERED = re.compile(
+    r'(<span class="std std-(?:num)?ref)(">[가-힣]{1,2} [\d.]+</span>)'
 )
 
 
@@ -51,7 +56,7 @@ def mend_page(app, pagename, templatename, context, doctree):
         return f'{match[1]} width="{width}" height="{height}"'
 
     body = _FOLD.sub(r'<span class="\1">\2</span>', context["body"])
-    body = _JOINED.sub(_join, body)
+    body = _NUMBERED.sub(r"\1 joined\2", _JOINED.sub(_join, body))
     context["body"] = _IMAGE.sub(sized, body)
 
 
