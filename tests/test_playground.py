@@ -230,6 +230,27 @@ def test_another_model_and_an_empty_text_leave_no_old_answer(browser):
     page.close()
 
 
+#: 첫 토큰이 나오자마자 멈춥니다.
+STOP = """async () => {
+  document.querySelector('.playground [type=submit]').click();
+  while (!document.querySelector('.answer').textContent)
+    await new Promise(requestAnimationFrame);
+  document.querySelector('[name=stop]').click();
+}"""
+
+
+def test_a_stopped_answer_says_so_and_goes_on(browser):
+    page = open_page(browser, "practice/playground.html")
+    page.check(".playground [value=translator]")
+    page.evaluate(STOP)
+    half = asked(page, "멈추었습니다")
+    page.click(".playground [type=submit]")
+    whole = asked(page, "확률")
+    assert whole.startswith(half) and len(whole) > len(half)
+    assert page.trouble == []
+    page.close()
+
+
 @pytest.mark.parametrize(
     "name, text, said",
     [

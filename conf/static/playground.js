@@ -172,6 +172,10 @@
       detail.ariaLive = "off"; // 쓰는 동안에는 답을 다 쓴 다음에만 읽어 줍니다
       while (!stop.disabled && !run.done && advance() && untilEnd) await frame();
       if (run?.done && run.steps.length) finish();
+      else if (run && !run.done && untilEnd) {
+        const said = `${run.steps.length}토큰까지 쓰고 멈추었습니다. 다시 누르면 이어서 씁니다.`;
+        status.textContent = `${said} ${run.warning}`;
+      }
     } catch (error) {
       status.textContent = error.message;
     } finally {
