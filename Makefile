@@ -2,12 +2,12 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 
 # 쪽과 시험을 여럿이 나누어 실행합니다. 프로세스마다 스레드를 또 나누면 서로 기다립니다.
-html test: export TF_NUM_INTRAOP_THREADS = 1
+html test test-slow: export TF_NUM_INTRAOP_THREADS = 1
 
-.PHONY: help environment html serve epub pdf test experiments bench mutants picture clean
+.PHONY: help environment html serve epub pdf test test-slow experiments bench mutants picture clean
 
 help:  ## 할 수 있는 일의 목록
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
 environment:  ## 가상 환경 .venv를 만들고 패키지를 설치합니다
 	@$(PYTHON) conf/environment.py
@@ -25,7 +25,10 @@ pdf: html  ## 책 한 권을 build/transformer-notes.pdf로 묶습니다. chromi
 	@$(RUN) conf/pdf.py
 
 test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니다
-	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder docs tests
+	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow" docs tests
+
+test-slow: html  ## 오래 걸리는 나머지를 시험합니다
+	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m slow docs tests
 
 experiments: environment  ## 쪽이 읽는 결과 가운데 없거나 낡은 것을 다시 만듭니다
 	@set -e; for file in $$(grep -l '^EXPERIMENT = ' tests/experiments/*.py); do $(RUN) $$file; done
