@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import reversals
 
-from transformer_notes.batches import Batches
+from transformer_notes.training.batches import Batches
 
 lengths = st.lists(
     st.tuples(st.integers(1, 12), st.integers(2, 13)), min_size=1, max_size=40

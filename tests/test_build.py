@@ -73,7 +73,7 @@ mystnb:
     name: fig-line
     caption: 선
 ---
-from transformer_notes import plotting
+from transformer_notes.figures import plotting
 with plotting.figure(2, 2) as (fig, axes):
     axes.plot([0, {height}])
 fig

@@ -10,8 +10,8 @@ import tensorflow as tf
 import torch
 
 from transformer_notes.checker import check
-from transformer_notes.schedules import WarmupSchedule
 from transformer_notes.training import masked_accuracy, masked_cross_entropy
+from transformer_notes.training.schedules import WarmupSchedule
 
 
 def log_softmax(z):

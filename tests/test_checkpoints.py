@@ -17,12 +17,12 @@ import tensorflow as tf
 from tensorflow.python.framework.config import disable_op_determinism
 from toys import PAIRS, reversals, run, same, tiny, toy
 
-from transformer_notes.checkpoints import (
+from transformer_notes.training import Batches
+from transformer_notes.training.checkpoints import (
     average_checkpoints,
     best_checkpoint,
     saved_steps,
 )
-from transformer_notes.training import Batches
 
 ROOT = Path(__file__).resolve().parents[1]
 

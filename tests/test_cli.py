@@ -20,8 +20,8 @@ from transformer_notes.cli import options
 from transformer_notes.cli import pairs as cli_pairs
 from transformer_notes.cli.korean import BadInput
 from transformer_notes.cli.recipes import RECIPES
-from transformer_notes.normalization import NORMALIZATIONS
 from transformer_notes.positional_encoding import SCHEMES
+from transformer_notes.tokenization import NORMALIZATIONS
 
 
 @pytest.fixture(scope="module")

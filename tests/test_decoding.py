@@ -13,8 +13,14 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_notes import decoding, generation
-from transformer_notes.decoding import beam_search, greedy, sample, translate
+from transformer_notes import decoding
+from transformer_notes.decoding import (
+    beam_search,
+    greedy,
+    open_reader,
+    sample,
+    translate,
+)
 from transformer_notes.masking import padding_mask
 from transformer_notes.positional_encoding import SCHEMES, PositionalEncoding
 from transformer_notes.tokenization import Tokenizer
@@ -213,8 +219,8 @@ def test_cached_logits_equal_uncached_ones(options):
     beams = tf.constant(rng.integers(1, 20, (2, 3, 5)), tf.int32)
     memory, mask = model.encode(source), padding_mask(source)
     whole = [model.decode(beams[:, b], memory, mask).numpy() for b in range(3)]
-    one, own = generation.open_reader(model, source, 5)
-    three, beam_own = generation.open_reader(model, source, 5, beam_size=3)
+    one, own = open_reader(model, source, 5)
+    three, beam_own = open_reader(model, source, 5, beam_size=3)
     seen = np.zeros((2, 3, 5, 3), bool)
     for t in range(5):
         logits, own = one(beams[:, :1, t], t, own)

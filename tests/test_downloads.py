@@ -22,9 +22,9 @@ from command_line import refuse, run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_notes import corpora, downloads
-from transformer_notes.corpora import download
-from transformer_notes.downloads import DATASETS, Dataset, DownloadError, File
+from transformer_notes import corpora
+from transformer_notes.corpora import download, downloads
+from transformer_notes.corpora.downloads import DATASETS, Dataset, DownloadError, File
 
 WHOLE = "물음과 대답\n".encode() * 5000
 HOME = "https://example.org/home"

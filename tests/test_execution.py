@@ -23,7 +23,7 @@ mystnb:
     name: fig-line
     caption: 선
 ---
-from transformer_notes import plotting
+from transformer_notes.figures import plotting
 with plotting.figure(3, 2) as (fig, axes):
     axes.plot([1, 2])
     axes.set(xlabel="스텝")
@@ -66,7 +66,7 @@ def test_a_failing_page_is_named_and_the_others_are_kept(book):
         "syntax": ("ok = 1\nnot valid python", "not valid python", "SyntaxError"),
         "noisy": ("import sys\nprint('x', file=sys.stderr)", "import sys", "표준 오류"),
         "glyph": (
-            "from transformer_notes import plotting\n"
+            "from transformer_notes.figures import plotting\n"
             "with plotting.figure(2, 2) as (fig, axes):\n"
             "    axes.set(xlabel='\\U00013000')",
             "from transformer_notes",
@@ -126,7 +126,7 @@ def test_prose_executes_nothing_and_a_cell_or_module_executes_its_pages(book):
     assert executed(book.build()) == ["plain"]
     assert "<span></span>둘" in (book.html / "plain.html").read_text()
 
-    module = book.root / "transformer_notes" / "checks.py"
+    module = book.root / "transformer_notes" / "_tensors.py"
     module.write_text(
         module.read_text(encoding="utf-8") + "\n# 고침\n", encoding="utf-8"
     )
@@ -221,7 +221,7 @@ def test_two_executions_give_the_same_bytes_and_kernels_agree(book):
 
 LINE = """\
 from myst_nb import glue
-from transformer_notes import plotting
+from transformer_notes.figures import plotting
 glue("answer", "42", display=False)
 with plotting.figure(3, 2) as (fig, axes):
     axes.plot([1, 2])

@@ -13,7 +13,7 @@ import experiment
 import measuring
 import pytest
 
-from transformer_notes.results import Results
+from transformer_notes.figures.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests" / "experiments"

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,33 +11,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "transformer_notes"
 PATHS = sorted(PACKAGE.rglob("*.py"))
-#: 어느 강의도 이름을 따오지 않은 도우미. 이것들은 강의보다 먼저 있습니다.
-HELPERS = {"checks", "files", "keras_mask", "softmax"}
-#: 강의를 위한 도우미와, 그것을 앞문으로 내놓는 강의.
-BESIDE = {
-    "normalization": "tokenization",
-    "config": "encoder",
-    "generation": "decoding",
-    "losses": "training",
-    "schedules": "training",
-    "batches": "training",
-    "checkpoints": "training",
-    "variants": "since_2017",
-}
-#: 강의가 아니라 쓰임새의 방. 무엇이든 가져와도 되지만 강의는 이것을 가져오지 않습니다.
-USES = {
-    "checker",
-    "classification",
-    "cli",
-    "corpora",
-    "downloads",
-    "exercises",
-    "models",
-    "plotting",
-    "results",
-    "schematics",
-    "widgets",
-}
 
 
 def module_of(path):
@@ -64,41 +39,69 @@ def lectures():
     return re.findall(r"^lectures/(\w+)$", index, re.MULTILINE)
 
 
-def test_no_import_runs_back_up_the_order_of_the_lectures():
-    order = {name: place for place, name in enumerate(lectures())}
-    assert len(order) > 15
-
-    def place(module):
-        top = module.partition(".")[0]
-        if top in HELPERS:
-            return -1
-        if top in USES:
-            return len(order)
-        # 도우미는 제 강의의 바로 앞에 있습니다.
-        return order[top] if top in order else order[BESIDE[top]] - 0.5
-
+def rooms():
+    """맨 위의 모듈과 폴더마다, 그것이 가져오는 맨 위의 이름들."""
+    found = {}
     for path in PATHS:
-        here = module_of(path)
-        if not here or here.partition(".")[0] in USES:
+        here = module_of(path).partition(".")[0]
+        used = {module.partition(".")[0] for module, _ in imports(path)}
+        found[here] = found.get(here, set()) | used - {here}
+    return found
+
+
+def reached(name, found):
+    """그 이름과, 그것이 가져오는 것, 그것이 다시 가져오는 것 모두."""
+    seen, waiting = set(), {name}
+    while waiting:
+        here = waiting.pop()
+        seen.add(here)
+        waiting |= found[here] - seen
+    return seen
+
+
+def test_no_import_runs_back_up_the_order_of_the_lectures():
+    found, order = rooms(), lectures()
+    assert len(order) > 15
+    for place, lecture in enumerate(order):
+        if lecture not in found:
             continue
-        for module, _ in imports(path):
-            together = BESIDE.get(here, here) == BESIDE.get(module)
-            together |= here.partition(".")[0] == module.partition(".")[0]  # 한 방
-            assert together or place(module) < place(here), (
-                f"{here}이(가) 뒤에 나오는 {module}을(를) 가져옵니다"
-            )
+        later = reached(lecture, found) & set(order[place + 1 :])
+        assert not later, f"{lecture}이(가) 뒤에 나오는 {later}을(를) 가져옵니다"
 
 
-@pytest.mark.parametrize("path", PATHS, ids=module_of)
-def test_no_module_is_longer_than_400_lines(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_no_lecture_imports_a_room_of_another_purpose():
+    """쓰임새의 폴더(명령줄, 그림, 모델)는 강의를 알고, 강의는 그것을 모릅니다."""
+    found, order = rooms(), set(lectures())
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
+    for lecture in order & found.keys():
+        used = reached(lecture, found) & folders - order
+        assert not used, f"{lecture}이(가) {used}을(를) 가져옵니다"
+
+
+def test_what_stands_at_the_top_is_a_page_or_serves_a_lecture():
+    found = rooms()
+    pages = {path.stem for path in (ROOT / "docs").glob("*/*.[mr][ds]*")}
+    serves = set().union(*(reached(name, found) for name in pages & found.keys()))
+    alone = {path.stem for path in PACKAGE.glob("[!_]*.py")} - pages - serves
+    assert not alone, f"강의도 아니고 강의가 쓰지도 않는 모듈: {alone}"
+
+
+def test_corpora_need_no_tensorflow():
+    """글을 읽고 받는 일에는 TensorFlow가 필요 없습니다."""
+    script = (
+        "import sys, transformer_notes.corpora as c, transformer_notes.checker as k"
+    )
+    script += "; sys.exit('tensorflow' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=module_of)
 def test_no_private_name_crosses_modules(path):
     modules = {alias for _, alias in imports(path)}
     for _, name in imports(path):
-        assert not name.rpartition(".")[2].startswith("_"), name
+        last = name.rpartition(".")[2]
+        helper = (PACKAGE / f"{last}.py").exists()  # 맨 위의 도우미
+        assert helper or not last.startswith("_"), name
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id in modules:
@@ -109,14 +112,10 @@ def test_lectures_show_only_public_names():
     shown = re.compile(r"(?:\{definition\} |definition:: |\{src\}`|:src:`)([\w.]+)")
     for page in (ROOT / "docs").rglob("*.[mr][ds]*"):
         for target in shown.findall(page.read_text(encoding="utf-8")):
-            private = [part for part in target.split(".") if re.match(r"_[a-z]", part)]
+            private = [
+                part for part in target.split(".")[1:] if re.match(r"_[a-z]", part)
+            ]
             assert not private, f"{page.name}: {target}"
-
-
-def test_every_lecture_that_has_a_module_shares_its_name():
-    modules = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
-    known = set(lectures()) | HELPERS | set(BESIDE) | USES
-    assert modules <= known, modules - known
 
 
 def test_importing_the_package_makes_no_import_of_tensorflow():

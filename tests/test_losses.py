@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from transformer_notes.losses import (
+from transformer_notes.training.losses import (
     MaskedAccuracy,
     MaskedCrossEntropy,
     masked_accuracy,

@@ -25,8 +25,8 @@ from shipping import ship
 
 from transformer_notes import classification, corpora, decoding, models, training
 from transformer_notes.classification import Classifier
+from transformer_notes.figures.results import Results
 from transformer_notes.models import files
-from transformer_notes.results import Results
 from transformer_notes.tokenization import Tokenizer
 from transformer_notes.transformer import Transformer, TransformerConfig
 
@@ -436,7 +436,7 @@ import sys
 from transformer_notes import models
 models.load("dates")
 assert "transformer_notes.training" not in sys.modules
-assert "transformer_notes.plotting" not in sys.modules
+assert "transformer_notes.figures.plotting" not in sys.modules
 assert "pickle" not in vars(sys.modules["transformer_notes.models.files"])
 """
 

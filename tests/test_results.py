@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from transformer_notes import plotting
-from transformer_notes.results import Results, Summary, table
+from transformer_notes.figures import plotting
+from transformer_notes.figures.results import Results, Summary, table
 
 FIELDS = {
     "command": "python words.py",

@@ -9,7 +9,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_notes.schedules import WarmupSchedule, adam
+from transformer_notes.training.schedules import WarmupSchedule, adam
 
 
 @given(st.integers(0, 10**7), st.integers(1, 4096), st.integers(1, 10**5))

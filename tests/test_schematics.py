@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Annotation
 
-from transformer_notes.schematics import SMALLEST_LETTER, Diagram
+from transformer_notes.figures.schematics import SMALLEST_LETTER, Diagram
 
 places = st.tuples(st.integers(60, 440), st.integers(40, 460))
 

@@ -1,8 +1,8 @@
 """독자와 바깥의 검사기가 기대는 이름: 인자의 순서와 기본값이 바뀌지 않습니다."""
 
 import dataclasses
-import importlib
 import inspect
+import pkgutil
 
 import pytest
 
@@ -118,9 +118,18 @@ NAMES = {
     "tokenization": ["Tokenizer"],
     "training": ["WarmupSchedule", "average_checkpoints", "train"],
     "corpora": ["dates"],
-    "widgets": ["AttentionExplorer", "DecodingTree", "MaskBuilder", "PositionExplorer"]
+    "figures.widgets": [
+        "AttentionExplorer",
+        "DecodingTree",
+        "MaskBuilder",
+        "PositionExplorer",
+    ]
     + ["SoftmaxExplorer"],
-    "plotting": ["attention_heatmap", "attention_heads", "positional_encoding_heatmap"],
+    "figures.plotting": [
+        "attention_heatmap",
+        "attention_heads",
+        "positional_encoding_heatmap",
+    ],
 }
 TABLE_3 = (
     ["base", "A h=1", "A h=4", "A h=16", "A h=32", "B d_k=16", "B d_k=32"]
@@ -131,11 +140,7 @@ TABLE_3 = (
 
 
 def find(dotted):
-    module, *names = dotted.split(".")
-    found = importlib.import_module(f"transformer_notes.{module}")
-    for name in names:
-        found = getattr(found, name)
-    return found
+    return pkgutil.resolve_name(f"transformer_notes.{dotted}")
 
 
 def written(function):

@@ -190,7 +190,7 @@ False
 """
     book.write(a=first, b=second)
     # 독스트링도 모이는지는 한 모듈이 말해 줍니다.
-    result = book.pytest("docs", "-k", "a.md or b.md or softmax.py")
+    result = book.pytest("docs", "-k", "a.md or b.md or embedding.py")
     outcomes = dict(
         reversed(line.split()[:2])
         for line in result.stdout.splitlines()
@@ -210,4 +210,4 @@ False
     assert outcome("1 + 1") == "FAILED"  # 예외가 나지 않았습니다
     assert outcome("planted = 1") == "FAILED"
     assert {o for n, o in outcomes.items() if "b.md" in n} == {"PASSED"}, result.stdout
-    assert any(name.startswith("transformer_notes/softmax.py::") for name in outcomes)
+    assert any(name.startswith("transformer_notes/embedding.py::") for name in outcomes)

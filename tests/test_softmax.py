@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from layers import MODES, every_mode
 
-from transformer_notes.softmax import masked_softmax
+from transformer_notes._tensors import masked_softmax
 
 shapes = npst.array_shapes(min_dims=1, max_dims=4, max_side=5)
 numbers = st.floats(-50, 50, width=32)

@@ -6,14 +6,14 @@ import package
 import pytest
 from source_links import find_definition, linkcode_resolve
 
-from transformer_notes import attention, checks, embedding, masking
+from transformer_notes import _tensors, attention, embedding, masking
 
 
 @pytest.mark.parametrize(
     "thing",
     [
         attention.scaled_dot_product_attention,
-        checks.attention_mask,
+        _tensors.attention_mask,
         masking.look_ahead_mask,
         embedding.TokenEmbedding,
         embedding.TokenEmbedding.call,

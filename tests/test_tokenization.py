@@ -19,8 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_notes.masking import padding_mask
-from transformer_notes.normalization import NORMALIZATIONS
-from transformer_notes.tokenization import SPECIAL_TOKENS, Tokenizer
+from transformer_notes.tokenization import NORMALIZATIONS, SPECIAL_TOKENS, Tokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from transformer_notes._tensors import masked_softmax
 from transformer_notes.decoder import LayerCache
-from transformer_notes.generation import search_beams
-from transformer_notes.masking import look_ahead_mask, padding_mask
-from transformer_notes.positional_encoding import sinusoidal_encoding
-from transformer_notes.softmax import masked_softmax
-from transformer_notes.widgets import (
+from transformer_notes.decoding.steps import search_beams
+from transformer_notes.figures.widgets import (
     AttentionExplorer,
     DecodingTree,
     MaskBuilder,
     PositionExplorer,
     SoftmaxExplorer,
 )
-from transformer_notes.widgets.decoding_tree import ALPHAS, BEAM_SIZES
-from transformer_notes.widgets.position import D_MODELS
-from transformer_notes.widgets.softmax import DIMENSIONS
+from transformer_notes.figures.widgets.decoding_tree import ALPHAS, BEAM_SIZES
+from transformer_notes.figures.widgets.position import D_MODELS
+from transformer_notes.figures.widgets.softmax import DIMENSIONS
+from transformer_notes.masking import look_ahead_mask, padding_mask
+from transformer_notes.positional_encoding import sinusoidal_encoding
 
 SOURCE = "나는 어제 책을 읽었다".split()
 TARGET = "<bos> I read a book yesterday".split()

@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
-from transformer_notes.keras_mask import StopsKerasMask
+from transformer_notes import _arguments, _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -53,8 +53,8 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, dropout=0.0, epsilon=1e-5, norm_first=False, **kwargs):
         super().__init__(**kwargs)
-        self.dropout = checks.rate("dropout", dropout)
-        self.epsilon = checks.number("epsilon", epsilon, above=0)
+        self.dropout = _arguments.rate("dropout", dropout)
+        self.epsilon = _arguments.number("epsilon", epsilon, above=0)
         self.norm_first = norm_first
         # 하위 층은 전역 정책을 따르므로, 이 층의 dtype을 넘겨주어야 합니다.
         self.norm = self.make_norm(dtype=self.dtype_policy, name="norm")
@@ -65,7 +65,7 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
         return keras.layers.LayerNormalization(epsilon=self.epsilon, **options)
 
     def build(self, x_shape):
-        self.norm.build(checks.vector_shape("x", x_shape))
+        self.norm.build(_tensors.vector_shape("x", x_shape))
 
     def __call__(self, x, sublayer, training=None):
         if isinstance(x, keras.KerasTensor):
@@ -81,7 +81,7 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
         return super().__call__(x, **options)
 
     def call(self, x, sublayer, training=None):
-        x = checks.vectors("x", x, self.norm.gamma.shape[0])
+        x = _tensors.vectors("x", x, self.norm.gamma.shape[0])
         if not callable(sublayer):
             raise TypeError(
                 "sublayer에는 x를 받아 같은 모양을 돌려주는 함수가 필요합니다. "

@@ -2,8 +2,7 @@
 
 import tensorflow as tf
 
-from transformer_notes import checks
-from transformer_notes.softmax import masked_softmax
+from transformer_notes import _tensors
 
 
 def scaled_dot_product_attention(query, key, value, mask=None):
@@ -46,13 +45,13 @@ def scaled_dot_product_attention(query, key, value, mask=None):
         >>> print(output.numpy())
         [[10.]]
     """
-    query, key, value = checks.attention_inputs(query, key, value)
+    query, key, value = _tensors.attention_inputs(query, key, value)
 
     scale = tf.sqrt(tf.cast(tf.shape(key)[-1], tf.float64))
     # 곱한 뒤가 아니라 곱하기 전에 나눕니다. 값은 같고, float16에서 내적이 덜 넘칩니다.
     query = query / tf.cast(scale, query.dtype)
     scores = tf.matmul(query, key, transpose_b=True)  # (..., length_q, length_k)
     if mask is not None:
-        mask = checks.attention_mask(mask, scores.shape)
-    weights = tf.cast(masked_softmax(scores, mask), value.dtype)
+        mask = _tensors.attention_mask(mask, scores.shape)
+    weights = tf.cast(_tensors.masked_softmax(scores, mask), value.dtype)
     return tf.matmul(weights, value), weights  # (..., length_q, d_v)

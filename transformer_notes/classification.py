@@ -10,11 +10,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments, _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.config import require_config
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import Encoder
-from transformer_notes.keras_mask import StopsKerasMask
 from transformer_notes.masking import padding_mask
 from transformer_notes.tokenization import pad_rows
 
@@ -69,7 +69,7 @@ class Classifier(StopsKerasMask, keras.Model):
     def __init__(self, config, num_labels, **kwargs):
         super().__init__(**kwargs)
         self.config = require_config(config)
-        self.num_labels = checks.integer("num_labels", num_labels, minimum=2)
+        self.num_labels = _arguments.integer("num_labels", num_labels, minimum=2)
         if config.pad_id != 0 or config.source_vocab_size is not None:
             raise ValueError(
                 "config에는 pad_id=0과 source_vocab_size=None이 필요합니다. 받은 것: "
@@ -110,7 +110,7 @@ class Classifier(StopsKerasMask, keras.Model):
         return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, training=None, return_weights=False):
-        source_ids = checks.sentences("source_ids", inputs[0])
+        source_ids = _tensors.sentences("source_ids", inputs[0])
         mask = padding_mask(source_ids)  # (batch, 1, 1, length)
         x = self.positions(self.embedding(source_ids))
         x = self.embedding_dropout(x, training=training)  # (batch, length, d_model)
@@ -194,7 +194,7 @@ def label_pairs(tokenizer, texts, labels):
             "texts와 labels에는 같은 수가 필요합니다. 받은 것: "
             f"{len(rows)}개와 {len(labels)}개."
         )
-    labels = [checks.integer("labels", label, minimum=0) for label in labels]
+    labels = [_arguments.integer("labels", label, minimum=0) for label in labels]
     return [(row, [tokenizer.bos_id, 1 + label]) for row, label in zip(rows, labels)]
 
 
@@ -214,10 +214,10 @@ def classify(model, tokenizer, texts, batch=64):
         TypeError: `Classifier`가 아닌 모델, 문자열이 아닌 글, 정수가 아닌 batch.
         ValueError: 빈 글, 1보다 작은 batch, 학습되는 위치 표보다 긴 글.
     """
-    checks.instance(
+    _arguments.instance(
         "model", model, Classifier, "Classifier가", "Classifier(config, 2)로 만드세요."
     )
-    rows, batch = _rows(tokenizer, texts), checks.positive_int("batch", batch)
+    rows, batch = _rows(tokenizer, texts), _arguments.positive_int("batch", batch)
     found = np.empty((len(rows), model.num_labels), np.float32)
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
     for start in range(0, len(order), batch):  # 비슷한 길이끼리 읽습니다

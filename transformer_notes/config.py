@@ -4,7 +4,7 @@ import dataclasses
 
 import keras
 
-from transformer_notes import checks
+from transformer_notes import _arguments
 from transformer_notes.add_norm import AddAndNorm
 from transformer_notes.feed_forward import PositionwiseFeedForward
 from transformer_notes.multi_head_attention import MultiHeadAttention
@@ -76,28 +76,28 @@ class TransformerConfig:
 
     def __post_init__(self):
         for name in ("vocab_size", "d_model", "num_heads", "num_layers", "d_ff"):
-            self._check(name, checks.positive_int)
+            self._check(name, _arguments.positive_int)
         for name in ("source_vocab_size", "key_dim", "value_dim"):
             if getattr(self, name) is not None:
-                self._check(name, checks.positive_int)
-        self._check("max_length", checks.positive_int)
-        self._check("dropout", checks.rate)
+                self._check(name, _arguments.positive_int)
+        self._check("max_length", _arguments.positive_int)
+        self._check("dropout", _arguments.rate)
         for name in ("attention_bias", "norm_first", "tie_embeddings"):
-            self._check(name, checks.boolean)
+            self._check(name, _arguments.boolean)
         if None in (self.key_dim, self.value_dim) and self.d_model % self.num_heads:
             raise ValueError(
                 "d_model에는 num_heads로 나누어떨어지는 수가 필요합니다. 받은 것: "
                 f"d_model={self.d_model}, num_heads={self.num_heads}. 헤드 수를 "
                 "바꾸거나 key_dim과 value_dim을 정해 주세요."
             )
-        checks.choice("positions", self.positions, SCHEMES)
+        _arguments.choice("positions", self.positions, SCHEMES)
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ValueError(
                 "사인파 위치 인코딩에는 짝수 d_model이 필요합니다. "
                 f"받은 것: {self.d_model}. 짝수로 바꾸거나 positions를 "
                 '"learned"로 두세요.'
             )
-        self._check("pad_id", checks.integer)
+        self._check("pad_id", _arguments.integer)
         tokens = min(self.vocab_size, self.source_vocab_size or self.vocab_size)
         if not 0 <= self.pad_id < tokens:
             raise ValueError(
@@ -188,7 +188,7 @@ class TransformerConfig:
 
 def require_config(config):
     """`TransformerConfig`를 그대로 돌려줍니다. 아니면 `TypeError`를 냅니다."""
-    return checks.instance(
+    return _arguments.instance(
         "config",
         config,
         TransformerConfig,

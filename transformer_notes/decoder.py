@@ -5,7 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments, _tensors
 from transformer_notes.encoder import ConfiguredLayer
 from transformer_notes.multi_head_attention import KeysValues
 
@@ -32,9 +32,9 @@ class DecoderPart(ConfiguredLayer):
     """디코더의 층과 스택이 함께 쓰는 것: 두 입력의 검사."""
 
     def check_shapes(self, x_shape, memory_shape):
-        checks.vector_shape("x", x_shape, self.config.d_model)
-        checks.vector_shape("memory", memory_shape, self.config.d_model)
-        checks.same_batch(x=x_shape, memory=memory_shape)
+        _tensors.vector_shape("x", x_shape, self.config.d_model)
+        _tensors.vector_shape("memory", memory_shape, self.config.d_model)
+        _tensors.same_batch(x=x_shape, memory=memory_shape)
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -116,9 +116,9 @@ class DecoderLayer(DecoderPart):
         cache=None,
         slot=0,
     ):
-        x = checks.vectors("x", x, self.config.d_model)
-        memory = checks.vectors("memory", memory, self.config.d_model)
-        checks.same_batch(x=x.shape, memory=memory.shape)
+        x = _tensors.vectors("x", x, self.config.d_model)
+        memory = _tensors.vectors("memory", memory, self.config.d_model)
+        _tensors.same_batch(x=x.shape, memory=memory.shape)
         memory_mask = with_query_axis(memory_mask)
         cache = _layer_cache(cache)
 
@@ -265,7 +265,7 @@ class Decoder(DecoderPart):
                 ...
             ValueError: ...받은 것: LayerCache...
         """
-        memory = tf.cast(checks.vectors("memory", memory), self.compute_dtype)
+        memory = tf.cast(_tensors.vectors("memory", memory), self.compute_dtype)
         if not self.built:
             self.build(memory.shape, memory.shape)
         return [layer.start_cache(memory, max_length) for layer in self.layers]
@@ -288,7 +288,7 @@ class Decoder(DecoderPart):
 def _layer_cache(cache):
     if cache is None:
         return None
-    return checks.instance(
+    return _arguments.instance(
         "cache",
         cache,
         LayerCache,

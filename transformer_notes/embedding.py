@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
-from transformer_notes.keras_mask import StopsKerasMask
+from transformer_notes import _arguments, _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -55,8 +55,8 @@ class TokenEmbedding(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, vocab_size, d_model, **kwargs):
         super().__init__(**kwargs)
-        self.vocab_size = checks.positive_int("vocab_size", vocab_size)
-        self.d_model = checks.positive_int("d_model", d_model)
+        self.vocab_size = _arguments.positive_int("vocab_size", vocab_size)
+        self.d_model = _arguments.positive_int("d_model", d_model)
 
     def build(self, input_shape):
         self.embeddings = self.add_weight(
@@ -69,12 +69,12 @@ class TokenEmbedding(StopsKerasMask, keras.layers.Layer):
     def __call__(self, token_ids, *args, **kwargs):
         # Keras는 층의 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
         if isinstance(token_ids, (list, tuple)):
-            token_ids = checks.token_ids("token_ids", token_ids)
+            token_ids = _tensors.token_ids("token_ids", token_ids)
         return super().__call__(token_ids, *args, **kwargs)
 
     def call(self, token_ids):
-        token_ids = checks.token_ids("token_ids", token_ids)
-        rows, known = checks.known_ids("token_ids", token_ids, self.vocab_size)
+        token_ids = _tensors.token_ids("token_ids", token_ids)
+        rows, known = _tensors.known_ids("token_ids", token_ids, self.vocab_size)
         vectors = tf.gather(self.embeddings, rows) * self.d_model**0.5
         vectors = tf.cast(vectors, self.compute_dtype)  # (batch, length, d_model)
         # XLA는 번호의 검사를 지웁니다. 그때에도 그럴듯한 수를 내지 않습니다.

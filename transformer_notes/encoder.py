@@ -2,9 +2,9 @@
 
 import keras
 
-from transformer_notes import checks
+from transformer_notes import _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.config import require_config
-from transformer_notes.keras_mask import StopsKerasMask
 
 
 class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
@@ -94,7 +94,7 @@ class EncoderLayer(ConfiguredLayer):
         self.feed_forward_norm = self.add_and_norm("feed_forward_norm")
 
     def build(self, x_shape):
-        checks.vector_shape("x", x_shape, self.config.d_model)
+        _tensors.vector_shape("x", x_shape, self.config.d_model)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.self_attention_norm.build(x_shape)
         self.feed_forward.build(x_shape)
@@ -108,7 +108,7 @@ class EncoderLayer(ConfiguredLayer):
         return_weights=False,
         position_map=None,
     ):
-        x = checks.vectors("x", x, self.config.d_model)
+        x = _tensors.vectors("x", x, self.config.d_model)
 
         options = {"training": training, "return_weights": True}
         options |= {"attention_mask": attention_mask, "position_map": position_map}

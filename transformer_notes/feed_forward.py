@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
-from transformer_notes.keras_mask import StopsKerasMask
+from transformer_notes import _arguments, _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -44,11 +44,11 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, d_model, d_ff, **kwargs):
         super().__init__(**kwargs)
-        self.d_model = checks.positive_int("d_model", d_model)
-        self.d_ff = checks.positive_int("d_ff", d_ff)
+        self.d_model = _arguments.positive_int("d_model", d_model)
+        self.d_ff = _arguments.positive_int("d_ff", d_ff)
 
     def build(self, input_shape):
-        checks.vector_shape("x", input_shape, self.d_model)
+        _tensors.vector_shape("x", input_shape, self.d_model)
         self.w1, self.b1 = self._add_map(1, self.d_model, self.d_ff)
         self.w2, self.b2 = self._add_map(2, self.d_ff, self.d_model)
 
@@ -61,7 +61,7 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
         )
 
     def call(self, x):
-        x = checks.vectors("x", x, self.d_model)
+        x = _tensors.vectors("x", x, self.d_model)
         hidden = tf.tensordot(x, self.w1, axes=1) + self.b1  # (batch, length, d_ff)
         hidden = tf.nn.relu(hidden)
         return tf.tensordot(hidden, self.w2, axes=1) + self.b2  # (..., d_model)

@@ -3,9 +3,9 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments, _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.embedding import TokenEmbedding
-from transformer_notes.keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -60,7 +60,7 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, vocab_size, embedding=None, **kwargs):
         super().__init__(**kwargs)
-        self.vocab_size = checks.positive_int("vocab_size", vocab_size)
+        self.vocab_size = _arguments.positive_int("vocab_size", vocab_size)
         _check_embedding(embedding, self.vocab_size)
         self.embedding = embedding
 
@@ -76,7 +76,7 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
             self.embedding.build((None, None))
 
     def call(self, x):
-        x = checks.float_tensor("x", x)
+        x = _tensors.float_tensor("x", x)
         self._check_depth(x.shape)
         tied = self.embedding is not None
         matrix = tf.cast(self.embedding.embeddings if tied else self.kernel, x.dtype)
@@ -140,7 +140,7 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
 def _check_embedding(embedding, vocab_size):
     if embedding is None:
         return
-    checks.instance(
+    _arguments.instance(
         "embedding", embedding, TokenEmbedding, "TokenEmbedding이나 None이", ""
     )
     if embedding.vocab_size != vocab_size:

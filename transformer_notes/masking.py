@@ -6,7 +6,7 @@
 
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments, _tensors
 
 
 def padding_mask(token_ids, pad_id=0):
@@ -30,8 +30,8 @@ def padding_mask(token_ids, pad_id=0):
         >>> print(padding_mask(tf.constant([[5, 0]], tf.uint8)).numpy()[0, 0])
         [[ True False]]
     """
-    token_ids = checks.token_ids("token_ids", token_ids)
-    pad_id = checks.integer("pad_id", pad_id)
+    token_ids = _tensors.token_ids("token_ids", token_ids)
+    pad_id = _arguments.integer("pad_id", pad_id)
     dtype = token_ids.dtype
     if not dtype.min <= pad_id <= dtype.max:
         raise ValueError(
@@ -63,7 +63,7 @@ def look_ahead_mask(length):
         >>> look_ahead_mask(1).shape
         TensorShape([1, 1, 1, 1])
     """
-    length = checks.integer_scalar("length", length, minimum=1)
+    length = _tensors.integer_scalar("length", length, minimum=1)
     position = tf.range(length)
     visible = position[:, tf.newaxis] >= position[tf.newaxis, :]  # (length, length)
     return visible[tf.newaxis, tf.newaxis]  # (1, 1, length, length)

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments, _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.attention import scaled_dot_product_attention
-from transformer_notes.keras_mask import StopsKerasMask
 
 
 class KeysValues(NamedTuple):
@@ -92,8 +92,8 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.d_model = checks.positive_int("d_model", d_model)
-        self.num_heads = checks.positive_int("num_heads", num_heads)
+        self.d_model = _arguments.positive_int("d_model", d_model)
+        self.num_heads = _arguments.positive_int("num_heads", num_heads)
         if None in (key_dim, value_dim) and self.d_model % self.num_heads:
             raise ValueError(
                 "d_model이 num_heads로 나누어떨어져야 합니다. 받은 것: "
@@ -101,14 +101,14 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
                 "key_dim과 value_dim을 정해 주세요."
             )
         share = self.d_model // self.num_heads
-        self.key_dim = checks.positive_int(
+        self.key_dim = _arguments.positive_int(
             "key_dim", share if key_dim is None else key_dim
         )
-        self.value_dim = checks.positive_int(
+        self.value_dim = _arguments.positive_int(
             "value_dim", share if value_dim is None else value_dim
         )
         self.use_bias = use_bias
-        self.dropout = checks.rate("dropout", dropout)
+        self.dropout = _arguments.rate("dropout", dropout)
         self._dropout = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy)
 
     @property
@@ -129,7 +129,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         self.output_map = self._add_map("output", joined, self.d_model)
 
     def _add_map(self, name, shape, columns):
-        rows = checks.vector_shape(name, shape)[-1]
+        rows = _tensors.vector_shape(name, shape)[-1]
         kernel = self.add_weight(
             name=f"{name}_kernel", shape=(rows, columns), initializer="glorot_uniform"
         )
@@ -248,7 +248,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
 
     def _project(self, name, x, weights, heads):
         # call 밖에서 부르면 Keras가 층의 계산 dtype으로 바꾸어 주지 않습니다.
-        x = tf.cast(checks.float_tensor(name, x), self.compute_dtype)
+        x = tf.cast(_tensors.float_tensor(name, x), self.compute_dtype)
         return self.split_heads(linear(name, x, weights), heads)
 
     def split_heads(self, x, heads):
@@ -301,7 +301,7 @@ def linear(name, x, weights):
     Returns:
         (batch, length, columns), x와 같은 dtype.
     """
-    x = checks.vectors(name, x, depth=weights[0].shape[0])
+    x = _tensors.vectors(name, x, depth=weights[0].shape[0])
     kernel, *bias = (tf.cast(weight, x.dtype) for weight in weights)
     x = tf.tensordot(x, kernel, axes=1)  # (batch, length, columns)
     return x + bias[0] if bias else x
@@ -321,7 +321,7 @@ def write_slots(cache, new, query, slot):
         칸과 앞선 칸을 봅니다.
     """
     cache = _check_cache(cache, new, query)
-    slot = checks.integer_scalar("slot", slot, minimum=0)
+    slot = _tensors.integer_scalar("slot", slot, minimum=0)
     length, slots = _length(new.keys), _length(cache.keys)
     values = _nan_unless_fits(new.values, slot, length, slots)
     index = (0, 0, slot, 0)
@@ -338,7 +338,7 @@ def _both(mask, seen, query, keys):
     if mask is None:
         return seen
     shape = query.shape[:3].concatenate(keys.shape[2:3])
-    return seen & checks.attention_mask(_with_head_axis(mask), shape)
+    return seen & _tensors.attention_mask(_with_head_axis(mask), shape)
 
 
 def _with_head_axis(mask):
@@ -384,7 +384,7 @@ def _nan_unless_fits(values, slot, length, slots):
             f"(slot={slot}, 길이 {length}). 더 긴 캐시를 만들어 주세요."
         )
     message = "캐시의 칸이 모자랍니다. 칸의 수, slot, 이번 길이:"
-    return checks.nan_unless(fits, values, message, slots, slot, length)
+    return _tensors.nan_unless(fits, values, message, slots, slot, length)
 
 
 def _length(x):

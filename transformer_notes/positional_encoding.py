@@ -3,8 +3,8 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
-from transformer_notes.keras_mask import StopsKerasMask
+from transformer_notes import _arguments, _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 
 
 def sinusoidal_encoding(length, d_model):
@@ -37,7 +37,7 @@ def sinusoidal_encoding(length, d_model):
          [ 0.909 -0.416  0.02   1.   ]]
     """
     d_model = _even_d_model(d_model)
-    length = checks.integer_scalar("length", length, minimum=1)
+    length = _tensors.integer_scalar("length", length, minimum=1)
     return tf.cast(sinusoids(tf.range(length), d_model), tf.float32)
 
 
@@ -92,11 +92,11 @@ class PositionalEncoding(StopsKerasMask, keras.layers.Layer):
         return query, key
 
     def build(self, input_shape):
-        depth = checks.vector_shape("x", input_shape)[-1]
+        depth = _tensors.vector_shape("x", input_shape)[-1]
         self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: depth})
 
     def compute_output_shape(self, input_shape):
-        return checks.vector_shape("x", input_shape)
+        return _tensors.vector_shape("x", input_shape)
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -140,9 +140,9 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
         _even_d_model(input_shape[-1])
 
     def call(self, x, position=None):
-        x = checks.vectors("x", x)
+        x = _tensors.vectors("x", x)
         position, valid = _positions(position, x)  # (length,)
-        encoding = checks.nan_unless(
+        encoding = _tensors.nan_unless(
             valid,
             sinusoids(position, x.shape[-1]),  # (length, d_model)
             f"{self.name}: position에는 0 이상의 정수가 필요합니다. 받은 것:",
@@ -212,7 +212,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
 
     def __init__(self, max_length, **kwargs):
         super().__init__(**kwargs)
-        self.max_length = checks.positive_int("max_length", max_length)
+        self.max_length = _arguments.positive_int("max_length", max_length)
 
     def build(self, input_shape):
         super().build(input_shape)
@@ -225,12 +225,12 @@ class LearnedPositionalEncoding(PositionalEncoding):
         )
 
     def call(self, x, position=None):
-        x = checks.vectors("x", x)
+        x = _tensors.vectors("x", x)
         position, valid = _positions(position, x, end=self.max_length)  # (length,)
         # 표 밖의 번호를 gather가 다루는 방식은 장치마다 다릅니다. 표 안으로 몰아 두고
         # 아래에서 한 가지 방식으로 거절합니다.
         rows = tf.clip_by_value(position, 0, self.max_length - 1)
-        encoding = checks.nan_unless(
+        encoding = _tensors.nan_unless(
             valid,
             tf.gather(self.positions, rows),  # (length, d_model)
             f"{self.name}: 표를 벗어난 위치가 있습니다. 받은 위치:",
@@ -242,7 +242,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
     def compute_output_shape(self, input_shape):
         shape = super().compute_output_shape(input_shape)
         if shape[1] is not None:  # keras.Input으로 모델을 만들 때 미리 거절합니다
-            checks.positions("position", range(shape[1]), shape[1], self.max_length)
+            _tensors.positions("position", range(shape[1]), shape[1], self.max_length)
         return shape
 
     def get_config(self):
@@ -264,7 +264,7 @@ def _positions(position, x, end=None):
     length, counted = x.shape[1], position is None
     if counted:
         position = tf.range(tf.shape(x)[1] if length is None else length)
-    position = checks.positions("position", position, length, end)
+    position = _tensors.positions("position", position, length, end)
     if tf.get_static_value(position) is not None or (counted and end is None):
         return position, True  # 그래프를 만들 때 이미 검사했습니다
     inside = position >= 0 if end is None else (position >= 0) & (position < end)
@@ -272,7 +272,7 @@ def _positions(position, x, end=None):
 
 
 def _even_d_model(d_model):
-    d_model = checks.positive_int("d_model", d_model)
+    d_model = _arguments.positive_int("d_model", d_model)
     if d_model % 2:
         raise ValueError(
             f"d_model에는 짝수가 필요합니다. 받은 것: {d_model}. 사인과 코사인이 열을 "

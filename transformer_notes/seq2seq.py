@@ -6,22 +6,21 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
-from transformer_notes.keras_mask import StopsKerasMask
-from transformer_notes.softmax import masked_softmax
+from transformer_notes import _arguments, _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 
 
 class ScoredAttention(StopsKerasMask, keras.layers.Layer):
     """점수를 가중치로 바꾸어 값을 평균합니다. 점수는 물려받은 층이 매깁니다."""
 
     def call(self, query, key, value, attention_mask=None):
-        query = checks.vectors("query", query)
-        key = checks.vectors("key", key)
-        value = checks.vectors("value", value)
-        checks.same_length(key, value)
+        query = _tensors.vectors("query", query)
+        key = _tensors.vectors("key", key)
+        value = _tensors.vectors("value", value)
+        _tensors.same_length(key, value)
         scores = self.scores(query, key)  # (batch, length_q, length_k)
         mask = None if attention_mask is None else _key_mask(attention_mask)
-        weights = tf.cast(masked_softmax(scores, mask), value.dtype)
+        weights = tf.cast(_tensors.masked_softmax(scores, mask), value.dtype)
         return tf.matmul(weights, value), weights  # (batch, length_q, d_v)
 
 
@@ -68,7 +67,7 @@ class AdditiveAttention(ScoredAttention):
 
     def __init__(self, units, **kwargs):
         super().__init__(**kwargs)
-        self.units = checks.positive_int("units", units)
+        self.units = _arguments.positive_int("units", units)
 
     def build(self, query_shape, key_shape=None, value_shape=None):
         key_shape = query_shape if key_shape is None else key_shape
@@ -130,7 +129,7 @@ class MultiplicativeAttention(ScoredAttention):
 
     def __init__(self, score="dot", **kwargs):
         super().__init__(**kwargs)
-        self.score = checks.choice("score", score, ("dot", "scaled", "general"))
+        self.score = _arguments.choice("score", score, ("dot", "scaled", "general"))
 
     def build(self, query_shape, key_shape=None, value_shape=None):
         d_q, d_k = query_shape[-1], (key_shape or query_shape)[-1]
@@ -220,14 +219,14 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.vocab_size = checks.positive_int("vocab_size", vocab_size)
-        self.units = checks.positive_int("units", units)
-        self.attention = checks.choice(
+        self.vocab_size = _arguments.positive_int("vocab_size", vocab_size)
+        self.units = _arguments.positive_int("units", units)
+        self.attention = _arguments.choice(
             "attention", attention, (None, "additive", "multiplicative")
         )
-        self.cell = checks.choice("cell", cell, ("lstm", "gru"))
+        self.cell = _arguments.choice("cell", cell, ("lstm", "gru"))
         self.source_vocab_size = source_vocab_size
-        self.pad_id = checks.integer("pad_id", pad_id, minimum=0)
+        self.pad_id = _arguments.integer("pad_id", pad_id, minimum=0)
 
         def make(layer, *args, **options):
             return layer(*args, dtype=self.dtype_policy, **options)
@@ -236,7 +235,7 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         self.target_embedding = make(embedding, vocab_size, units, name="target")
         self.source_embedding = self.target_embedding
         if source_vocab_size is not None:
-            checks.positive_int("source_vocab_size", source_vocab_size)
+            _arguments.positive_int("source_vocab_size", source_vocab_size)
             self.source_embedding = make(
                 embedding, source_vocab_size, units, name="source"
             )
@@ -381,7 +380,7 @@ def _key_mask(mask):
 
 def _embed(embedding, name, token_ids):
     """번호를 벡터로 바꿉니다. 모르는 번호가 그럴듯한 벡터가 되지 않게 합니다."""
-    ids = checks.token_ids(name, token_ids)
-    rows, known = checks.known_ids(name, ids, embedding.input_dim)
+    ids = _tensors.token_ids(name, token_ids)
+    rows, known = _tensors.known_ids(name, ids, embedding.input_dim)
     # XLA는 번호의 검사를 지웁니다. 그때에는 NaN을 냅니다.
     return tf.where(known[..., tf.newaxis], embedding(rows), float("nan"))

@@ -8,12 +8,36 @@ import numpy as np
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from transformer_notes import checks
-from transformer_notes.files import replacing
-from transformer_notes.normalization import NORMALIZATIONS
+from transformer_notes import _arguments
+from transformer_notes._files import replacing
 
 #: 특수 토큰. 순서가 곧 번호입니다.
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<bos>", "<eos>")
+#: 정규화의 이름과 그 단계. 두 번 해도 한 번 한 것과 같습니다.
+#:
+#: - ``"nfc"``: 한글의 완성형과 조합형을 같은 글로 봅니다. 어느 표기였는지만 잃고 글은
+#:   그대로입니다.
+#: - ``"korean"``: NFC에 더해 전각 숫자를 ASCII로, 이어진 빈칸을 공백 하나로 바꾸고, 양
+#:   끝의 빈칸을 뗍니다. ㅋ, ㅎ, ㅠ, ㅜ, !, ?, ., ~가 저마다 셋 이상 이어지면 둘만
+#:   남깁니다. 말줄임표로 쓴 '...'도 '..'이 됩니다. 숫자의 폭, 빈칸의 종류와 수,
+#:   되풀이한 횟수는 되돌리지 못합니다.
+#:
+#: :meta hide-value:
+NORMALIZATIONS = {
+    "nfc": normalizers.NFC(),
+    "korean": normalizers.Sequence(
+        [
+            normalizers.NFC(),
+            *map(normalizers.Replace, "０１２３４５６７８９", "0123456789"),
+            normalizers.Replace(tokenizers.Regex(r"\s+"), " "),
+            normalizers.Strip(),
+            *(
+                normalizers.Replace(tokenizers.Regex(f"[{mark}]{{3,}}"), mark * 2)
+                for mark in "ㅋㅎㅠㅜ!?.~"
+            ),
+        ]
+    ),
+}
 
 
 def pad_rows(rows, pad_id=0, length=None):
@@ -86,7 +110,7 @@ class Tokenizer:
             vocab_size: 어휘 집합의 크기. 특수 토큰 4개와 말뭉치의 글자가 모두 들어가야
                 합니다. 더 합칠 쌍이 없으면 이보다 작게 끝납니다.
             min_frequency: 이보다 드물게 이웃한 쌍은 합치지 않습니다.
-            normalization: 다듬는 방법. `normalization.NORMALIZATIONS`의 이름.
+            normalization: 다듬는 방법. `NORMALIZATIONS`의 이름.
 
         Returns:
             `Tokenizer`.
@@ -102,8 +126,8 @@ class Tokenizer:
                 "[text]처럼 목록에 담아 주세요."
             )
         texts = _strings(texts)
-        vocab_size = checks.positive_int("vocab_size", vocab_size)
-        min_frequency = checks.positive_int("min_frequency", min_frequency)
+        vocab_size = _arguments.positive_int("vocab_size", vocab_size)
+        min_frequency = _arguments.positive_int("min_frequency", min_frequency)
 
         backend = untrained(normalization)
         characters = set()
@@ -220,7 +244,7 @@ class Tokenizer:
         before, after = [self.bos_id] * bool(bos), [self.eos_id] * bool(eos)
         room = None
         if max_length is not None:
-            max_length = checks.positive_int("max_length", max_length)
+            max_length = _arguments.positive_int("max_length", max_length)
             room = max_length - len(before) - len(after)
             if room < 1:
                 raise ValueError(
@@ -334,7 +358,7 @@ def untrained(normalization="nfc"):
     말고는 이것과 같은지 봅니다.
 
     Args:
-        normalization: `normalization.NORMALIZATIONS`의 이름.
+        normalization: `NORMALIZATIONS`의 이름.
 
     Returns:
         `tokenizers.Tokenizer`.
@@ -346,7 +370,7 @@ def untrained(normalization="nfc"):
         >>> untrained().normalizer.normalize_str("책을")
         ' 책을'
     """
-    checks.choice("normalization", normalization, NORMALIZATIONS)
+    _arguments.choice("normalization", normalization, NORMALIZATIONS)
     backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[1]))
     backend.add_special_tokens(list(SPECIAL_TOKENS))
     backend.normalizer = normalizers.Sequence(

@@ -5,12 +5,12 @@ import functools
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.config import TransformerConfig, require_config
 from transformer_notes.decoder import Decoder
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import Encoder
-from transformer_notes.keras_mask import StopsKerasMask
 from transformer_notes.linear_softmax import LinearSoftmax
 from transformer_notes.masking import look_ahead_mask, padding_mask
 
@@ -117,7 +117,7 @@ class Transformer(StopsKerasMask, keras.Model):
         # Keras는 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
         names = "source_ids", "target_ids"
         inputs = tuple(
-            checks.sentences(name, ids) if isinstance(ids, (list, tuple)) else ids
+            _tensors.sentences(name, ids) if isinstance(ids, (list, tuple)) else ids
             for name, ids in zip(names, _pair(inputs))
         )
         return super().__call__(inputs, *args, **kwargs)
@@ -140,7 +140,7 @@ class Transformer(StopsKerasMask, keras.Model):
             memory, (batch, length_s, d_model). `return_weights`이면 `Encoder`처럼
             `(memory, 가중치의 목록)`입니다.
         """
-        source_ids = checks.sentences("source_ids", source_ids)
+        source_ids = _tensors.sentences("source_ids", source_ids)
         # 인코더만 쓰는 모델도 Keras의 검사를 통과합니다. 나머지는 부를 때 만들어집니다.
         self.built = True
         x = self.positions(self.source_embedding(source_ids))
@@ -198,13 +198,13 @@ class Transformer(StopsKerasMask, keras.Model):
             >>> bool(tf.reduce_max(tf.abs(rest - whole[:, 1:])) < 1e-4)
             True
         """
-        target_ids = checks.sentences("target_ids", target_ids)
-        checks.same_batch(source_ids=memory.shape, target_ids=target_ids.shape)
+        target_ids = _tensors.sentences("target_ids", target_ids)
+        _tensors.same_batch(source_ids=memory.shape, target_ids=target_ids.shape)
         length = keras.ops.shape(target_ids)[1]
         if position is not None:
-            position = checks.positions("position", position, target_ids.shape[1])
+            position = _tensors.positions("position", position, target_ids.shape[1])
         elif cache is not None:
-            slot = checks.integer_scalar("slot", slot, minimum=0)
+            slot = _tensors.integer_scalar("slot", slot, minimum=0)
             position = slot + tf.range(length, dtype=tf.int64)
         x = self.positions(self.target_embedding(target_ids), position=position)
         x = self.target_dropout(x, training=training)  # (batch, length_t, d_model)

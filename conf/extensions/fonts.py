@@ -23,7 +23,7 @@ from fontTools.ttLib import TTFont
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parent / "fonts"
 SCRIPTS = HERE.parent / "static"
-PACKAGE = HERE.parents[1] / "transformer_notes" / "fonts"
+PACKAGE = HERE.parents[1] / "transformer_notes" / "figures" / "fonts"
 #: 사이트의 글꼴마다 (원본, 글자를 모으는 곳).
 FACES = {
     "NotesSans-Regular": (PACKAGE / "Pretendard-Regular.otf", "text"),

@@ -24,8 +24,8 @@ from pathlib import Path
 
 import measuring
 
-from transformer_notes.files import replacing
-from transformer_notes.results import Results
+from transformer_notes._files import replacing
+from transformer_notes.figures.results import Results
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = "tensorflow", "keras", "numpy"

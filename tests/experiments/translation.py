@@ -32,13 +32,13 @@ from shipping import ship
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from transformer_notes import corpora, decoding, training
+from transformer_notes._files import replacing
 from transformer_notes.corpora.sentences import (
     clean_markup,
     identifiers,
     letters,
     sentence_pairs,
 )
-from transformer_notes.files import replacing
 from transformer_notes.positional_encoding import sinusoidal_encoding
 from transformer_notes.seq2seq import Seq2Seq
 from transformer_notes.tokenization import Tokenizer, pad_rows

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from transformer_notes import downloads
 from transformer_notes.cli.korean import (
     BadInput,
     Command,
@@ -12,6 +11,7 @@ from transformer_notes.cli.korean import (
     say,
     start_tensorflow,
 )
+from transformer_notes.corpora import downloads
 
 
 @click.command(cls=Command)

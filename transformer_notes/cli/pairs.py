@@ -146,7 +146,7 @@ def split(rows, recipe, settings):
     chatbot에서는 같은 답도 그렇습니다.
     """
     from transformer_notes import corpora
-    from transformer_notes.normalization import NORMALIZATIONS
+    from transformer_notes.tokenization import NORMALIZATIONS
 
     rate, seed = settings["held_out"], settings["seed"]
     if recipe == "dates":
@@ -210,8 +210,7 @@ def train_tokenizer(pairs, settings, labels):
 
     크기가 None이면 글자마다 토큰 하나입니다.
     """
-    from transformer_notes.normalization import NORMALIZATIONS
-    from transformer_notes.tokenization import SPECIAL_TOKENS, Tokenizer
+    from transformer_notes.tokenization import NORMALIZATIONS, SPECIAL_TOKENS, Tokenizer
 
     texts = [text for pair in pairs for text in pair[: 1 if labels else 2]]
     name, size = settings["normalization"], settings["vocab_size"]

@@ -1,7 +1,7 @@
 """답이 글의 어디를 보았는지 그립니다: `translate`와 `chat`이 씁니다."""
 
+from transformer_notes._files import replacing
 from transformer_notes.cli.korean import BadInput, say
-from transformer_notes.files import replacing
 
 LARGEST = 64  # 그림에 그릴 토큰의 수
 
@@ -11,7 +11,7 @@ def draw_attention(path, model, tokenizer, text, answer_ids):
     import matplotlib
     import numpy as np
 
-    from transformer_notes import plotting
+    from transformer_notes.figures import plotting
 
     source_ids = tokenizer.encode([text], eos=True)
     target_ids = answer_ids[np.newaxis]

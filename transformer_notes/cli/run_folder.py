@@ -13,11 +13,11 @@ import shutil
 import sys
 from importlib import metadata
 
+from transformer_notes._files import replacing, saved_steps
 from transformer_notes.cli import pairs
 from transformer_notes.cli.korean import BadInput, Failed, start_tensorflow, warn
 from transformer_notes.cli.options import RECIPE, SETTINGS, WHOLE, Value
 from transformer_notes.cli.recipes import BUNDLED, RECIPES
-from transformer_notes.files import replacing, saved_steps
 
 #: 학습 폴더의 형식. 읽는 방법이 달라지면 올립니다.
 FORMAT = 4

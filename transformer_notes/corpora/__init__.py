@@ -17,11 +17,11 @@ from transformer_notes.corpora.date_expressions import (
     dates,
     split_days,
 )
+from transformer_notes.corpora.downloads import DATASETS, download
 from transformer_notes.corpora.parallel import load_parallel
 from transformer_notes.corpora.python_docs import DocumentedPair, load_python_docs
 from transformer_notes.corpora.reviews import Review, load_reviews
 from transformer_notes.corpora.splits import split_groups
-from transformer_notes.downloads import DATASETS, download
 
 __all__ = [
     "DATASETS",

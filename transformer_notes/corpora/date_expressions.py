@@ -3,7 +3,7 @@
 import datetime
 import random
 
-from transformer_notes import checks
+from transformer_notes import _arguments
 
 #: 날짜의 범위. 꼭 백 년이어서 두 자리 해가 가리키는 해는 하나뿐입니다.
 FIRST_YEAR, LAST_YEAR = 1950, 2049
@@ -52,8 +52,8 @@ def dates(count, seed=0, days=None, forms=DATE_FORMS):
         >>> dates(1, seed=3, days=[day], forms=["hangul"])
         [('이천이십육년 시월 육일 화요일', '2026-10-06')]
     """
-    count = checks.positive_int("count", count)
-    rng = random.Random(checks.integer("seed", seed, minimum=0))
+    count = _arguments.positive_int("count", count)
+    rng = random.Random(_arguments.integer("seed", seed, minimum=0))
     days = _all_days() if days is None else _check_days(days)
     writers = [_WRITERS[form] for form in _check_forms(forms)]
     chosen = [_pick(rng, days) for _ in range(count)]
@@ -81,14 +81,14 @@ def split_days(fraction=0.1, seed=0):
         >>> len(training), len(held_out), set(training) & set(held_out)
         (32873, 3652, set())
     """
-    days, fraction = _all_days(), checks.rate("fraction", fraction)
+    days, fraction = _all_days(), _arguments.rate("fraction", fraction)
     count = int(len(days) * fraction)
     if not count:
         raise ValueError(
             f"fraction에는 하루라도 떼어 둘 비율, 곧 {1 / len(days):.1g} 이상이 "
             f"필요합니다. 받은 것: {fraction}."
         )
-    rng = random.Random(checks.integer("seed", seed, minimum=0))
+    rng = random.Random(_arguments.integer("seed", seed, minimum=0))
     shuffled = sorted(days, key=lambda day: rng.random())
     return sorted(shuffled[count:]), sorted(shuffled[:count])
 

@@ -2,7 +2,7 @@
 
 import random
 
-from transformer_notes import checks
+from transformer_notes import _arguments
 
 
 def split_groups(items, keys, rate, seed):
@@ -42,8 +42,8 @@ def split_groups(items, keys, rate, seed):
         (['나무', '다리'], ['가지', '가방', '방석'])
     """
     items = list(items)
-    rate = checks.number("rate", rate, above=0, below=1)
-    rng = random.Random(checks.integer("seed", seed, minimum=0))
+    rate = _arguments.number("rate", rate, above=0, below=1)
+    rng = random.Random(_arguments.integer("seed", seed, minimum=0))
     held_out = set()
     for group in sorted(_groups(items, keys), key=lambda group: rng.random()):
         if len(held_out) >= rate * len(items):

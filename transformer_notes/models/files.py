@@ -17,9 +17,9 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from transformer_notes import checks
+from transformer_notes import _arguments
+from transformer_notes._files import replacing
 from transformer_notes.classification import Classifier
-from transformer_notes.files import replacing
 from transformer_notes.tokenization import Tokenizer
 from transformer_notes.transformer import Transformer, TransformerConfig
 
@@ -172,12 +172,12 @@ def read(path):
 
 
 def _check(model, tokenizer, task, card):
-    checks.choice("task", task, TASKS)
+    _arguments.choice("task", task, TASKS)
     kind = Classifier if task == "classify" else Transformer
     name = kind.__name__
-    checks.instance("model", model, kind, f"task={task!r}이면 {name}가", "")
-    checks.instance("tokenizer", tokenizer, Tokenizer, "Tokenizer가", "")
-    checks.instance("card", card, dict, "사전이", "")
+    _arguments.instance("model", model, kind, f"task={task!r}이면 {name}가", "")
+    _arguments.instance("tokenizer", tokenizer, Tokenizer, "Tokenizer가", "")
+    _arguments.instance("card", card, dict, "사전이", "")
     config = model.config
     sizes = {config.vocab_size, config.source_vocab_size or config.vocab_size}
     if sizes != {tokenizer.vocab_size}:

@@ -5,7 +5,7 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments
 from transformer_notes.config import TransformerConfig
 from transformer_notes.multi_head_attention import MultiHeadAttention
 
@@ -36,7 +36,7 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     def __init__(self, d_model, num_heads, num_key_heads, **kwargs):
         super().__init__(d_model, num_heads, **kwargs)
-        self.num_key_heads = checks.positive_int("num_key_heads", num_key_heads)
+        self.num_key_heads = _arguments.positive_int("num_key_heads", num_key_heads)
         if self.num_heads % self.num_key_heads:
             raise ValueError(
                 f"num_key_heads에는 num_heads({num_heads})의 약수가 필요합니다. "
@@ -66,7 +66,7 @@ class GroupedQueryConfig(TransformerConfig):
 
     def __post_init__(self):
         super().__post_init__()
-        self._check("num_key_heads", checks.positive_int)
+        self._check("num_key_heads", _arguments.positive_int)
 
     def attention(self, **options):
         return GroupedQueryAttention(

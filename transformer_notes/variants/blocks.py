@@ -5,7 +5,7 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments, _tensors
 from transformer_notes.config import TransformerConfig
 from transformer_notes.multi_head_attention import MultiHeadAttention
 
@@ -34,8 +34,8 @@ def attention_in_blocks(query, key, value, mask=None, block=128):
             `block`.
         ValueError: 서로 맞지 않는 모양, 1보다 작은 `block`.
     """
-    query, key, value = checks.attention_inputs(query, key, value)
-    block = checks.positive_int("block", block)
+    query, key, value = _tensors.attention_inputs(query, key, value)
+    block = _arguments.positive_int("block", block)
     if not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
         raise ValueError(
             "query, key, value에는 같은 앞쪽 차원(배치, 헤드)이 필요합니다. 받은 모양: "
@@ -47,7 +47,7 @@ def attention_in_blocks(query, key, value, mask=None, block=128):
         visible = tf.fill((length,), True)
     else:
         shape = query.shape[:-1].concatenate(key.shape[-2:-1])
-        mask = checks.attention_mask(mask, shape)
+        mask = _tensors.attention_mask(mask, shape)
         sizes = tf.concat([tf.shape(mask)[:-1], [length]], axis=0)
         visible = tf.broadcast_to(mask, sizes)  # 키의 축만 늘립니다
     # 마지막 조각의 모양도 같게 채우고, 채운 키는 가립니다.

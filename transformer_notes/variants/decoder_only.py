@@ -5,7 +5,7 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _tensors
 from transformer_notes.decoder import LayerCache
 from transformer_notes.encoder import Encoder, EncoderLayer
 from transformer_notes.masking import look_ahead_mask, padding_mask
@@ -110,7 +110,7 @@ class DecoderOnly(Transformer):
         Returns:
             (batch, length_s, d_model).
         """
-        return self.source_embedding(checks.sentences("source_ids", source_ids))
+        return self.source_embedding(_tensors.sentences("source_ids", source_ids))
 
     def decode(
         self,
@@ -141,13 +141,13 @@ class DecoderOnly(Transformer):
         Returns:
             `Transformer.decode`와 같습니다. 가중치는 입력과 답을 이은 길이의 것입니다.
         """
-        target_ids = checks.sentences("target_ids", target_ids)
+        target_ids = _tensors.sentences("target_ids", target_ids)
         x = self.target_embedding(target_ids)
         before, visible = self._prefix(memory, memory_mask)
         length_s, length = keras.ops.shape(memory)[1], keras.ops.shape(target_ids)[1]
         if position is None:
             position = slot + tf.range(length)
-        position = checks.positions("position", position, target_ids.shape[1])
+        position = _tensors.positions("position", position, target_ids.shape[1])
         position += self.config.max_length // 2
         if cache is None:
             x = tf.concat([before, x], axis=1)  # (batch, length_s + length, d_model)

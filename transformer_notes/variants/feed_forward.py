@@ -5,7 +5,7 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _tensors
 from transformer_notes.config import TransformerConfig
 from transformer_notes.feed_forward import PositionwiseFeedForward
 
@@ -21,7 +21,7 @@ class GELUFeedForward(PositionwiseFeedForward):
     """
 
     def call(self, x):
-        x = checks.vectors("x", x, self.d_model)
+        x = _tensors.vectors("x", x, self.d_model)
         hidden = tf.tensordot(x, self.w1, axes=1) + self.b1  # (batch, length, d_ff)
         hidden = tf.nn.gelu(hidden)
         return tf.tensordot(hidden, self.w2, axes=1) + self.b2  # (..., d_model)
@@ -53,14 +53,14 @@ class SwiGLU(PositionwiseFeedForward):
     """
 
     def build(self, input_shape):
-        checks.vector_shape("x", input_shape, self.d_model)
+        _tensors.vector_shape("x", input_shape, self.d_model)
         inner, outer = (self.d_model, self.d_ff), (self.d_ff, self.d_model)
         self.gate = self.add_weight(name="gate", shape=inner)  # W
         self.value = self.add_weight(name="value", shape=inner)  # V
         self.w2 = self.add_weight(name="w2", shape=outer)
 
     def call(self, x):
-        x = checks.vectors("x", x, self.d_model)
+        x = _tensors.vectors("x", x, self.d_model)
         gate = tf.nn.silu(tf.tensordot(x, self.gate, axes=1))  # (batch, length, d_ff)
         hidden = gate * tf.tensordot(x, self.value, axes=1)
         return tf.tensordot(hidden, self.w2, axes=1)  # (batch, length, d_model)

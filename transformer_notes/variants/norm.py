@@ -5,10 +5,10 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments, _tensors
+from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.add_norm import AddAndNorm
 from transformer_notes.config import TransformerConfig
-from transformer_notes.keras_mask import StopsKerasMask
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -40,16 +40,16 @@ class RMSNorm(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, epsilon=1e-5, **kwargs):
         super().__init__(**kwargs)
-        self.epsilon = checks.number("epsilon", epsilon, above=0)
+        self.epsilon = _arguments.number("epsilon", epsilon, above=0)
 
     def build(self, input_shape):
-        d_model = checks.vector_shape("x", input_shape)[-1]
+        d_model = _tensors.vector_shape("x", input_shape)[-1]
         self.gamma = self.add_weight(
             name="gamma", shape=(d_model,), initializer="ones", autocast=False
         )
 
     def call(self, x):
-        x = checks.vectors("x", x, self.gamma.shape[0])
+        x = _tensors.vectors("x", x, self.gamma.shape[0])
         wide = tf.cast(x, self.gamma.dtype)
         mean_square = tf.reduce_mean(wide * wide, axis=-1, keepdims=True)
         y = self.gamma * wide * tf.math.rsqrt(mean_square + self.epsilon)

@@ -5,10 +5,10 @@ import dataclasses
 import keras
 import tensorflow as tf
 
+from transformer_notes import _tensors
 from transformer_notes.config import TransformerConfig
 from transformer_notes.multi_head_attention import KeysValues, MultiHeadAttention
 from transformer_notes.positional_encoding import PositionalEncoding, sinusoids
-from transformer_notes.softmax import masked_softmax
 
 
 def rotate(x, position):
@@ -138,7 +138,7 @@ class ALiBiAttention(MultiHeadAttention):
         slopes = alibi_slopes(self.num_heads)[:, tf.newaxis, tf.newaxis]
         penalty = tf.where(distance > 0, slopes, slopes[::-1]) * tf.abs(distance)
         scores = scores - tf.cast(penalty, scores.dtype)
-        weights = tf.cast(masked_softmax(scores, mask), values.dtype)
+        weights = tf.cast(_tensors.masked_softmax(scores, mask), values.dtype)
         return tf.matmul(weights, values), weights
 
     def _content_and_place(self, x):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from matplotlib import colors, patches, rc_context
 from matplotlib.figure import Figure
 
-from transformer_notes.plotting import COLORS, style
+from transformer_notes.figures.plotting import COLORS, style
 
 PIXELS_PER_INCH = 96
 #: 이보다 작은 글자는 휴대 전화에서 읽히지 않습니다. 픽셀입니다.

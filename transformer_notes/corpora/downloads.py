@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from transformer_notes.corpora.python_docs import load_python_docs
+
 TIMEOUT = 30  # 이만큼의 초 동안 아무것도 오지 않으면 그만둡니다
 RETRIES = 2  # 실패하면 이만큼 다시 해 봅니다
 ENVIRONMENT = "TRANSFORMER_NOTES_DATA"
@@ -183,8 +185,6 @@ def _kept(file, path, say):
     kind, _, expected = file.proof.partition(":")
     try:
         if kind == "commit":
-            from transformer_notes.corpora import load_python_docs
-
             pairs = load_python_docs(path)
         elif _fingerprint(kind, path.read_bytes()) != expected:
             raise ValueError
@@ -319,8 +319,6 @@ def _opened(content):
 
 def _archived_pairs(content):
     """보관 파일의 .po만 잠깐 풀어 짝을 고릅니다."""
-    from transformer_notes.corpora import load_python_docs
-
     with tempfile.TemporaryDirectory() as folder:
         with _opened(content) as archive:
             members = [m for m in archive if m.isfile() and m.name.endswith(".po")]

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass, field
 
-from transformer_notes import checks
-from transformer_notes.widgets.markup import (
+from transformer_notes import _arguments
+from transformer_notes.figures.widgets.markup import (
     Widget,
     controls,
     drawing,
@@ -72,8 +72,8 @@ class DecodingTree(Widget):
                 "answers에는 답이 하나라도 필요합니다. 받은 것: 빈 사전. "
                 '{"I read": 0.6, "read": 0.4}처럼 답마다 확률을 주세요.'
             )
-        self.beam_size = checks.choice("beam_size", beam_size, BEAM_SIZES)
-        self.alpha = checks.choice("length_penalty", length_penalty, ALPHAS)
+        self.beam_size = _arguments.choice("beam_size", beam_size, BEAM_SIZES)
+        self.alpha = _arguments.choice("length_penalty", length_penalty, ALPHAS)
         chances = {}
         for answer, value in answers.items():
             words = (*str(answer).split(), END)
@@ -81,7 +81,7 @@ class DecodingTree(Widget):
                 raise ValueError(
                     "answers의 답에는 토큰이 하나라도 필요합니다. 받은 것: 빈 답."
                 )
-            chances[words] = checks.number(f"answers[{answer!r}]", value, above=0)
+            chances[words] = _arguments.number(f"answers[{answer!r}]", value, above=0)
         self.nodes = []
         self._grow((), None, chances, sum(chances.values()))
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from transformer_notes import checks
-from transformer_notes.masking import padding_mask
-from transformer_notes.widgets.markup import (
+from transformer_notes import _arguments
+from transformer_notes.figures.widgets.markup import (
     Widget,
     controls,
     element,
@@ -15,6 +14,7 @@ from transformer_notes.widgets.markup import (
     said,
     text,
 )
+from transformer_notes.masking import padding_mask
 
 KINDS = {"encoder": "인코더", "decoder": "디코더", "cross": "크로스"}
 
@@ -65,7 +65,7 @@ class AttentionExplorer(Widget):
             "cross": (target, source),
         }
         self.weights = {
-            checks.choice("weights의 이름", name, KINDS): _weights(
+            _arguments.choice("weights의 이름", name, KINDS): _weights(
                 name, value, *map(len, self.tokens[name])
             )
             for name, value in weights.items()
@@ -80,9 +80,9 @@ class AttentionExplorer(Widget):
         self.layers, self.heads = shapes.pop()
         self.kind = list(self.weights)[-1]
         if kind is not None:
-            self.kind = checks.choice("kind", kind, self.weights)
+            self.kind = _arguments.choice("kind", kind, self.weights)
         count = len(self.tokens[self.kind][0])
-        self.token = checks.integer("token", token, minimum=0)
+        self.token = _arguments.integer("token", token, minimum=0)
         if self.token >= count:
             raise ValueError(
                 f"token에는 0부터 {count - 1}까지의 번호가 필요합니다. "

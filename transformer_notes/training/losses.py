@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments, _tensors
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -92,8 +92,8 @@ class MaskedCrossEntropy(keras.losses.Loss):
 
     def __init__(self, label_smoothing=0.0, pad_id=0, **kwargs):
         super().__init__(**{"name": "masked_cross_entropy", **kwargs})
-        self.label_smoothing = checks.rate("label_smoothing", label_smoothing)
-        self.pad_id = checks.integer("pad_id", pad_id)
+        self.label_smoothing = _arguments.rate("label_smoothing", label_smoothing)
+        self.pad_id = _arguments.integer("pad_id", pad_id)
 
     def call(self, labels, logits):
         return masked_cross_entropy(labels, logits, self.label_smoothing, self.pad_id)
@@ -118,7 +118,7 @@ class MaskedAccuracy(keras.metrics.Metric):
 
     def __init__(self, pad_id=0, **kwargs):
         super().__init__(**{"name": "masked_accuracy", **kwargs})
-        self.pad_id = checks.integer("pad_id", pad_id)
+        self.pad_id = _arguments.integer("pad_id", pad_id)
         self.right = self.add_variable((), "zeros", name="right")
         self.tokens = self.add_variable((), "zeros", name="tokens")
 
@@ -169,7 +169,7 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
     if vocab_size is None:
         vocab_size = tf.shape(logits)[-1]
     known = (labels >= 0) & (labels < vocab_size)
-    if checks.rate("label_smoothing", label_smoothing):
+    if _arguments.rate("label_smoothing", label_smoothing):
         target = target_distribution(
             labels, vocab_size, label_smoothing, pad_id, logits.dtype
         )
@@ -180,7 +180,7 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
             tf.where(known, labels, 0), logits
         )
-    losses = checks.nan_unless(
+    losses = _tensors.nan_unless(
         tf.reduce_all(known | ~real),  # 패딩의 번호는 어휘 집합에 없을 수도 있습니다
         losses,
         "labels에 어휘 집합에 없는 번호가 있습니다",
@@ -261,10 +261,10 @@ def token_hits(labels, logits, pad_id=0):
 
 def _labels_and_logits(labels, logits, pad_id):
     labels = tf.convert_to_tensor(labels)
-    logits = checks.float_tensor("logits", logits)
+    logits = _tensors.float_tensor("logits", logits)
     if logits.dtype != tf.float64:
         logits = tf.cast(logits, tf.float32)
-    pad_id = checks.integer("pad_id", pad_id)
+    pad_id = _arguments.integer("pad_id", pad_id)
     shapes_known = None not in (labels.shape.rank, logits.shape.rank)
     if shapes_known and (
         labels.shape.rank != 2

@@ -4,7 +4,7 @@ import zlib
 
 import numpy as np
 
-from transformer_notes import checks
+from transformer_notes import _arguments
 from transformer_notes.tokenization import pad_rows
 
 
@@ -46,9 +46,9 @@ class Batches:
     """
 
     def __init__(self, pairs, tokens, seed=0, pad_id=0):
-        self.tokens = checks.positive_int("tokens", tokens)
-        self.seed = checks.integer("seed", seed, minimum=0)
-        self.pad_id = checks.integer("pad_id", pad_id)
+        self.tokens = _arguments.positive_int("tokens", tokens)
+        self.seed = _arguments.integer("seed", seed, minimum=0)
+        self.pad_id = _arguments.integer("pad_id", pad_id)
         pairs = [(_row(s, self.pad_id), _row(t, self.pad_id)) for s, t in pairs]
         if not pairs:
             raise ValueError(
@@ -75,7 +75,7 @@ class Batches:
             `((source_ids, target_ids), labels)`. int32, (batch, 가장 긴 길이)입니다.
             labels는 target_ids를 한 칸 왼쪽으로 민 것입니다.
         """
-        epoch, place = divmod(checks.integer("step", step, minimum=0), len(self))
+        epoch, place = divmod(_arguments.integer("step", step, minimum=0), len(self))
         if self._order[0] != epoch:
             self._order = epoch, self.shuffle(epoch)
         rows = self._order[1][place]
@@ -105,7 +105,7 @@ class Batches:
             TypeError: 정수가 아닌 epoch.
             ValueError: 음수인 epoch.
         """
-        rng = np.random.default_rng([self.seed, checks.integer("epoch", epoch, 0)])
+        rng = np.random.default_rng([self.seed, _arguments.integer("epoch", epoch, 0)])
         rows = self._by_length(rng.permutation(len(self._lengths)))
         groups = np.split(rows, self._cuts)
         return [groups[place] for place in rng.permutation(len(groups))]

@@ -1,9 +1,4 @@
-"""학습 루프와 채점 (논문 5장, 6.1절).
-
-학습에 쓰는 이름은 모두 여기에서 가져옵니다. 정의는 하는 일에 따라 나누어 두었습니다.
-손실은 `losses`, 학습률은 `schedules`, 배치는 `batches`, 상태를 쓰고 되살리는 일은
-`checkpoints`입니다.
-"""
+"""학습 루프와 채점 (논문 5장, 6.1절)."""
 
 import sys
 import time
@@ -15,46 +10,16 @@ import tensorflow as tf
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from transformer_notes import checks
-from transformer_notes.batches import Batches
-from transformer_notes.checkpoints import (
+from transformer_notes import _arguments
+from transformer_notes.training.batches import Batches
+from transformer_notes.training.checkpoints import (
     Checkpoints,
-    average_checkpoints,
-    best_checkpoint,
-    saved_steps,
 )
-from transformer_notes.losses import (
-    MaskedAccuracy,
-    MaskedCrossEntropy,
-    masked_accuracy,
-    masked_cross_entropy,
-    target_distribution,
+from transformer_notes.training.losses import (
     token_hits,
     token_losses,
 )
-from transformer_notes.schedules import WarmupSchedule, adam
-
-__all__ = [
-    "Batches",
-    "Checkpoints",
-    "MaskedAccuracy",
-    "MaskedCrossEntropy",
-    "Scores",
-    "WarmupSchedule",
-    "adam",
-    "average_checkpoints",
-    "best_checkpoint",
-    "evaluate",
-    "masked_accuracy",
-    "masked_cross_entropy",
-    "own_rows",
-    "saved_steps",
-    "target_distribution",
-    "token_hits",
-    "token_losses",
-    "train",
-    "update_step",
-]
+from transformer_notes.training.schedules import adam
 
 #: 손실이 이보다 크면 터진 것입니다. 정답의 확률이 e⁻¹⁰⁰보다 작습니다.
 _EXPLODED = 100.0
@@ -144,9 +109,9 @@ def train(
     model(data.at(0)[0])  # 가중치를 만듭니다
     optimizer.build(model.trainable_variables)
 
-    total = checks.positive_int("epochs", epochs) * len(data)
+    total = _arguments.positive_int("epochs", epochs) * len(data)
     save_every = len(data) if save_every is None else save_every
-    save_every = checks.positive_int("save_every", save_every)
+    save_every = _arguments.positive_int("save_every", save_every)
     update = update_step(model, optimizer, label_smoothing, data.pad_id)
     score = None if validation is None else _scoring(model, validation.pad_id)
     state = Checkpoints(folder, model, optimizer, data, keep, tensorboard)

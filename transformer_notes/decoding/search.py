@@ -1,41 +1,18 @@
-"""디코딩: 학습한 모델로 답을 한 토큰씩 만드는 법 (논문 6.1절).
-
-`greedy`, `beam_search`, `sample`은 모두 배치를 받고, 그래프 하나 안에서 돌며, 모든 줄이
-끝나면 멈춥니다. 앞선 토큰의 키와 값은 캐시에 담아 두고 다시 계산하지 않습니다.
-"""
+"""답을 찾는 세 방법: 그리디, 뽑기, 빔 탐색 (논문 6.1절)."""
 
 import functools
 import random
-from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
-from transformer_notes import checks
-from transformer_notes.generation import (
-    candidates,
+from transformer_notes import _arguments, _tensors
+from transformer_notes.decoding.steps import (
     draw,
     generate,
     most_likely,
-    open_reader,
     search_beams,
 )
-from transformer_notes.tokenization import pad_rows
 from transformer_notes.transformer import Transformer
-
-__all__ = [
-    "Answer",
-    "beam_search",
-    "candidates",
-    "draw",
-    "generate",
-    "greedy",
-    "most_likely",
-    "open_reader",
-    "sample",
-    "search_beams",
-    "translate",
-]
 
 
 def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False):
@@ -135,10 +112,12 @@ def sample(
         1
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
-    temperature = checks.number("temperature", temperature, above=0)
+    temperature = _arguments.number("temperature", temperature, above=0)
     top_k = None if top_k is None else _at_most_vocabulary(model, "top_k", top_k)
-    top_p = None if top_p is None else checks.number("top_p", top_p, above=0, most=1)
-    seed = random.getrandbits(31) if seed is None else checks.integer("seed", seed)
+    top_p = (
+        None if top_p is None else _arguments.number("top_p", top_p, above=0, most=1)
+    )
+    seed = random.getrandbits(31) if seed is None else _arguments.integer("seed", seed)
     numbers = tf.constant(temperature), tf.constant(seed % 2**63, tf.int64)
     options = {**limits, "top_k": top_k, "top_p": top_p}
     ids = _run(model, _sample, jit_compile, source_ids, *numbers, **options)
@@ -199,8 +178,8 @@ def beam_search(
         (2, TensorShape([2]), True)
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
-    beam_size = checks.positive_int("beam_size", beam_size)
-    alpha = checks.number("length_penalty", length_penalty, least=0)
+    beam_size = _arguments.positive_int("beam_size", beam_size)
+    alpha = _arguments.number("length_penalty", length_penalty, least=0)
     options = {**limits, "beam_size": beam_size}
     ids, scores = _run(
         model, search_beams, jit_compile, source_ids, tf.constant(alpha), **options
@@ -208,95 +187,6 @@ def beam_search(
     if not return_beams:
         ids, scores = ids[:, 0], scores[:, 0]
     return _trim(ids, model.config.pad_id), scores
-
-
-class Answer(NamedTuple):
-    """글 하나에 대한 답."""
-
-    #: 답의 글.
-    text: str
-    #: 길이의 한도에서 끊기지 않고 `<eos>`로 끝났는지.
-    finished: bool
-    #: 답의 번호, int32 (length,). 끝의 `<eos>`까지이고 패딩은 없습니다.
-    ids: np.ndarray
-
-
-def translate(
-    model,
-    tokenizer,
-    texts,
-    max_extra=50,
-    beam_size=None,
-    temperature=None,
-    top_k=None,
-    top_p=None,
-    seed=None,
-):
-    """글을 번호로 바꾸어 답을 만들고, 답을 다시 글로 바꿉니다.
-
-    Args:
-        model: `Transformer`.
-        tokenizer: 모델과 같은 어휘 집합의 `Tokenizer`.
-        texts: 문자열의 목록. 저마다 비어 있지 않아야 합니다.
-        max_extra: 입력보다 더 쓸 수 있는 토큰의 수.
-        beam_size: 빔의 수. None이면 그리디입니다.
-        temperature: 주면 이 온도로 `sample`합니다. `beam_size`와 함께 주지 않습니다.
-        top_k: `sample`의 것. `temperature`와 함께 줍니다. 아래의 둘도 그렇습니다.
-        top_p: `sample`의 것.
-        seed: `sample`의 것.
-
-    Returns:
-        `Answer`의 목록. texts와 순서가 같습니다.
-
-    Raises:
-        ValueError: 빈 글, 함께 준 `beam_size`와 `temperature`, `temperature` 없이 준
-            `top_k`나 `top_p`나 `seed`. 나머지는 `greedy`, `beam_search`, `sample`과
-            같습니다.
-
-    Examples:
-        >>> from transformer_notes import models
-        >>> dates = models.load("dates")
-        >>> [answer] = translate(dates.model, dates.tokenizer, ["2026년 11월 21일"])
-        >>> answer.text, answer.finished
-        ('2026-11-21', True)
-        >>> translate(dates.model, dates.tokenizer, ["2026년 11월 21일", ""])
-        Traceback (most recent call last):
-            ...
-        ValueError: texts에는 글이 필요합니다. 받은 것: 1번째의 빈 글. ...
-    """
-    if beam_size is not None and temperature is not None:
-        raise ValueError(
-            "beam_size와 temperature 가운데 하나가 필요합니다. 받은 것: 둘 다. "
-            "찾으려면 beam_size만, 뽑으려면 temperature만 주세요."
-        )
-    drawing = {"top_k": top_k, "top_p": top_p, "seed": seed}
-    if temperature is None and any(value is not None for value in drawing.values()):
-        raise ValueError(
-            "top_k, top_p, seed에는 temperature가 함께 필요합니다. 받은 것: "
-            "temperature=None. 뽑으려면 온도를 주세요."
-        )
-    rows = [tokenizer.encode(text, eos=True) for text in texts]
-    for place, row in enumerate(rows):
-        if len(row) == 1:  # <eos>뿐입니다
-            raise ValueError(
-                f"texts에는 글이 필요합니다. 받은 것: {place}번째의 빈 글. "
-                "빈 글을 걸러 주세요."
-            )
-    if not rows:
-        return []
-    source_ids = pad_rows(rows, tokenizer.pad_id)
-    inputs = model, source_ids, tokenizer.bos_id, tokenizer.eos_id, max_extra
-    if temperature is not None:
-        ids = sample(*inputs, temperature, **drawing).numpy()
-    elif beam_size is not None:
-        ids = beam_search(*inputs, beam_size=beam_size)[0].numpy()
-    else:
-        ids = greedy(*inputs).numpy()
-    rows = [row[row != tokenizer.pad_id] for row in ids]
-    return [
-        Answer(text, bool(tokenizer.eos_id in row), row)
-        for text, row in zip(tokenizer.decode(ids), rows)
-    ]
 
 
 def _greedy(model, source_ids, **limits):
@@ -338,7 +228,7 @@ def _trim(ids, pad_id):
 
 
 def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
-    checks.instance(
+    _arguments.instance(
         "model",
         model,
         Transformer,
@@ -347,16 +237,16 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
     )
     config = model.config
     model.build()  # 이미 만든 부품은 그대로입니다
-    source_ids = checks.sentences("source_ids", source_ids)
+    source_ids = _tensors.sentences("source_ids", source_ids)
     known = config.source_vocab_size or config.vocab_size
     if tf.executing_eagerly():  # 그래프에서는 임베딩이 검사합니다.
-        if message := checks.unknown_ids("source_ids", source_ids, known):
+        if message := _tensors.unknown_ids("source_ids", source_ids, known):
             raise ValueError(message)
     bos_id, eos_id = (
         _special_id(config, name, value)
         for name, value in (("bos_id", bos_id), ("eos_id", eos_id))
     )
-    max_extra = checks.integer("max_extra", max_extra, minimum=0)
+    max_extra = _arguments.integer("max_extra", max_extra, minimum=0)
     longest, known = source_ids.shape[1], model.positions.max_length
     if None not in (longest, known) and longest + max_extra > known:
         raise ValueError(
@@ -369,7 +259,7 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
 
 
 def _special_id(config, name, value):
-    value = checks.integer(name, value)
+    value = _arguments.integer(name, value)
     if not 0 <= value < config.vocab_size or value == config.pad_id:
         raise ValueError(
             f"{name}에는 0부터 {config.vocab_size - 1}까지의 번호 가운데 pad_id"
@@ -380,7 +270,7 @@ def _special_id(config, name, value):
 
 
 def _at_most_vocabulary(model, name, value):
-    value, most = checks.positive_int(name, value), model.config.vocab_size
+    value, most = _arguments.positive_int(name, value), model.config.vocab_size
     if value > most:
         raise ValueError(
             f"{name}에는 어휘 집합의 크기 {most} 이하의 수가 필요합니다. "

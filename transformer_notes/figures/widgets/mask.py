@@ -3,8 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from transformer_notes.masking import look_ahead_mask, padding_mask
-from transformer_notes.widgets.markup import (
+from transformer_notes.figures.widgets.markup import (
     Widget,
     controls,
     element,
@@ -14,6 +13,7 @@ from transformer_notes.widgets.markup import (
     slider,
     text,
 )
+from transformer_notes.masking import look_ahead_mask, padding_mask
 
 #: 종류마다 (이름, 쿼리의 문장, 키의 문장).
 KINDS = {

@@ -8,7 +8,7 @@ import json
 from importlib import resources
 
 #: 스크립트와 CSS가 있는 폴더.
-FILES = resources.files("transformer_notes.widgets")
+FILES = resources.files("transformer_notes.figures.widgets")
 VOID = {"input"}
 
 

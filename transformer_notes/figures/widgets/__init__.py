@@ -4,11 +4,11 @@
 다 들어 있어 아무것도 더 내려받지 않습니다. 스크립트가 꺼져 있으면 멈춘 그림이 남습니다.
 """
 
-from transformer_notes.widgets.attention import AttentionExplorer
-from transformer_notes.widgets.decoding_tree import DecodingTree
-from transformer_notes.widgets.mask import MaskBuilder
-from transformer_notes.widgets.position import PositionExplorer
-from transformer_notes.widgets.softmax import SoftmaxExplorer
+from transformer_notes.figures.widgets.attention import AttentionExplorer
+from transformer_notes.figures.widgets.decoding_tree import DecodingTree
+from transformer_notes.figures.widgets.mask import MaskBuilder
+from transformer_notes.figures.widgets.position import PositionExplorer
+from transformer_notes.figures.widgets.softmax import SoftmaxExplorer
 
 __all__ = [
     "AttentionExplorer",

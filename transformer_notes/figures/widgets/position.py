@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from transformer_notes import checks
-from transformer_notes.positional_encoding import sinusoidal_encoding
-from transformer_notes.widgets.markup import (
+from transformer_notes import _arguments
+from transformer_notes.figures.widgets.markup import (
     Widget,
     controls,
     drawing,
@@ -15,6 +14,7 @@ from transformer_notes.widgets.markup import (
     said,
     slider,
 )
+from transformer_notes.positional_encoding import sinusoidal_encoding
 
 #: 손잡이로 고를 d_model과 가장 긴 길이.
 D_MODELS = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -49,7 +49,7 @@ class PositionExplorer(Widget):
 
     def __init__(self, length=50, d_model=64, pair=4, position=6, offset=5):
         self.length = _within("length", length, 2, LONGEST)
-        self.d_model = checks.choice("d_model", d_model, D_MODELS)
+        self.d_model = _arguments.choice("d_model", d_model, D_MODELS)
         self.pair = _within("pair", pair, 0, d_model // 2 - 1)
         self.position = _within("position", position, 0, length - 1)
         self.offset = _within("offset", offset, 0, length - 1 - position)
@@ -169,7 +169,7 @@ def _plot(name, top, columns, here, there):
 
 
 def _within(name, value, least, most):
-    value = checks.integer(name, value)
+    value = _arguments.integer(name, value)
     if not least <= value <= most:
         raise ValueError(
             f"{name}에는 {least}부터 {most}까지의 정수가 필요합니다. 받은 것: {value}."

@@ -29,7 +29,11 @@ DIVERGING = "RdBu_r"  # 0을 가운데 둔 부호 있는 값
 @functools.cache
 def _hangul_family():
     """책이 가져온 한글 글꼴을 matplotlib에 한 번 등록하고 그 이름을 돌려줍니다."""
-    font = resources.files("transformer_notes") / "fonts" / "Pretendard-Regular.otf"
+    font = (
+        resources.files("transformer_notes.figures")
+        / "fonts"
+        / "Pretendard-Regular.otf"
+    )
     with resources.as_file(font) as path:
         font_manager.fontManager.addfont(path)
         return font_manager.FontProperties(fname=path).get_name()

@@ -3,9 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from transformer_notes import checks
-from transformer_notes.softmax import masked_softmax
-from transformer_notes.widgets.markup import (
+from transformer_notes import _arguments, _tensors
+from transformer_notes.figures.widgets.markup import (
     Widget,
     controls,
     drawing,
@@ -56,20 +55,20 @@ class SoftmaxExplorer(Widget):
     name, label = "softmax", "소프트맥스와 √d_k"
 
     def __init__(self, num_keys=8, d_k=64, seed=0):
-        count = checks.integer("num_keys", num_keys, minimum=2)
+        count = _arguments.integer("num_keys", num_keys, minimum=2)
         if count > 16:
             raise ValueError(
                 f"num_keys에는 2부터 16까지의 정수가 필요합니다. 받은 것: {count}. "
                 "키가 더 많으면 막대를 읽을 수 없습니다."
             )
-        self.chosen = DIMENSIONS.index(checks.choice("d_k", d_k, DIMENSIONS))
-        rng = np.random.default_rng(checks.integer("seed", seed, minimum=0))
+        self.chosen = DIMENSIONS.index(_arguments.choice("d_k", d_k, DIMENSIONS))
+        rng = np.random.default_rng(_arguments.integer("seed", seed, minimum=0))
         query = rng.standard_normal(DIMENSIONS[-1])
         key = rng.standard_normal((count, DIMENSIONS[-1]))
         products = np.stack([key[:, :d] @ query[:d] for d in DIMENSIONS])
         divisors = {"scaled": np.sqrt(DIMENSIONS)[:, np.newaxis], "plain": 1.0}
         self.weights = {
-            side: masked_softmax(tf.constant(products / divisor)).numpy()
+            side: _tensors.masked_softmax(tf.constant(products / divisor)).numpy()
             for side, divisor in divisors.items()
         }  # 저마다 (d_k의 수, num_keys)
 

@@ -1,35 +1,13 @@
-"""공개 함수와 층이 함께 쓰는 입력 검사.
+"""공개 함수와 층이 받는 텐서의 검사와, 어텐션마다 쓰는 소프트맥스.
 
 메시지는 언제나 세 가지를 말합니다: 무엇을 받았는지, 무엇을 기대했는지, 어떻게 고치는지.
 """
 
-import operator
-
 import tensorflow as tf
 
+from transformer_notes import _arguments
+
 # ---------------------------------------------------------------- 수와 이름
-
-
-def integer(name, value, minimum=None):
-    """파이썬 정수를 돌려줍니다. 아니면 `TypeError`, minimum보다 작으면 `ValueError`."""
-    expected = "정수" if minimum is None else f"{minimum} 이상의 정수"
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)
-    except (TypeError, AttributeError):  # 실수 텐서는 AttributeError를 냅니다
-        raise TypeError(
-            f"{name}에는 {expected}가 필요합니다. "
-            f"받은 것: {type(value).__name__} {value!r}."
-        ) from None
-    if minimum is not None and number < minimum:
-        raise ValueError(f"{name}에는 {expected}가 필요합니다. 받은 것: {number}.")
-    return number
-
-
-def positive_int(name, value):
-    """1 이상의 파이썬 정수를 돌려줍니다. 아니면 `TypeError`나 `ValueError`를 냅니다."""
-    return integer(name, value, minimum=1)
 
 
 def integer_scalar(name, value, minimum):
@@ -45,68 +23,7 @@ def integer_scalar(name, value, minimum):
         value = tf.get_static_value(tensor)
         if value is None:
             return tf.cast(tensor, tf.int64)
-    return integer(name, value, minimum)
-
-
-def number(name, value, *, above=None, least=None, below=None, most=None):
-    """범위 안의 수를 파이썬 실수로 돌려줍니다. 무한대와 NaN은 거절합니다."""
-    bounds = (
-        (above, f"{above}보다 크고" if most is not None else f"{above}보다 큰"),
-        (least, f"{least} 이상" + ("의" if below is None else "")),
-        (below, f"{below} 미만의"),
-        (most, f"{most} 이하인"),
-    )
-    expected = " ".join(words for bound, words in bounds if bound is not None)
-    expected = f"{name}에는 {expected} 수가 필요합니다."
-    try:
-        if isinstance(value, bool | str):
-            raise TypeError
-        result = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{expected} 받은 것: {type(value).__name__} {value!r}."
-        ) from None
-    inside = (
-        (above is None or result > above)
-        and (least is None or result >= least)
-        and (below is None or result < below)
-        and (most is None or result <= most)
-        and abs(result) < float("inf")
-    )
-    if not inside:
-        raise ValueError(f"{expected} 받은 것: {value}.")
-    return result
-
-
-def rate(name, value):
-    """0 이상 1 미만의 비율을 돌려줍니다. 아니면 `TypeError`나 `ValueError`를 냅니다."""
-    return number(name, value, least=0, below=1)
-
-
-def boolean(name, value):
-    """True나 False를 돌려줍니다. 아니면 `TypeError`를 냅니다."""
-    return instance(name, value, bool, "True나 False가", "")
-
-
-def choice(name, value, choices):
-    """choices 가운데 하나를 돌려줍니다. 아니면 `ValueError`를 냅니다."""
-    choices = tuple(choices)  # 사전의 이름은 목록 같은 값과 견주지 못합니다
-    if value not in choices:
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(
-            f"{name}에는 {listed} 가운데 하나가 필요합니다. 받은 것: {value!r}."
-        )
-    return value
-
-
-def instance(name, value, kind, expected, advice):
-    """Kind의 값을 돌려줍니다. 아니면 `TypeError`를 냅니다."""
-    if not isinstance(value, kind):
-        raise TypeError(
-            f"{name}에는 {expected} 필요합니다. "
-            f"받은 것: {type(value).__name__} {value!r}. {advice}".strip()
-        )
-    return value
+    return _arguments.integer(name, value, minimum)
 
 
 # ---------------------------------------------------------------- 벡터
@@ -353,6 +270,37 @@ def attention_mask(mask, shape):
             "주세요."
         )
     return mask
+
+
+def masked_softmax(scores, mask=None):
+    r"""볼 자리의 점수만으로 더해서 1이 되는 가중치를 만듭니다.
+
+    .. math:: w_{ij} = \frac{m_{ij}\, e^{s_{ij}}}{\sum_k m_{ik}\, e^{s_{ik}}}
+
+    m은 볼 자리에서 1, 가린 자리에서 0입니다. 볼 자리가 하나도 없는 행은 모두 0이고,
+    기울기도 유한합니다. 점수가 float16이나 bfloat16이어도 float32로 계산합니다.
+
+    Args:
+        scores: 실수, (..., length_k).
+        mask: 불리언, scores의 모양으로 브로드캐스트되는 모양. **True인 자리만 봅니다.**
+            None이면 모든 자리를 봅니다.
+
+    Returns:
+        (..., length_k). float32, 점수가 float64이면 float64.
+
+    Examples:
+        >>> scores = tf.constant([[1.0, 1.0, 5.0]])
+        >>> print(masked_softmax(scores, [[True, True, False]]).numpy())
+        [[0.5 0.5 0. ]]
+    """
+    if scores.dtype != tf.float64:
+        scores = tf.cast(scores, tf.float32)
+    if mask is None:
+        return tf.nn.softmax(scores)  # 마지막 축(키)을 따라
+    # 더하지 않고 골라 넣으므로 무한대끼리 빼는 NaN이 생기지 않습니다.
+    weights = tf.nn.softmax(tf.where(mask, scores, scores.dtype.min))
+    # 모두 가려진 행의 소프트맥스는 균등 분포입니다. 가린 자리를 0으로 되돌립니다.
+    return tf.where(mask, weights, tf.zeros((), weights.dtype))
 
 
 # ---------------------------------------------------------------- 그래프 안에서

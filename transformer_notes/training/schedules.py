@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import checks
+from transformer_notes import _arguments
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -38,8 +38,8 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(self, d_model, warmup_steps=4000):
-        self.d_model = checks.positive_int("d_model", d_model)
-        self.warmup_steps = checks.positive_int("warmup_steps", warmup_steps)
+        self.d_model = _arguments.positive_int("d_model", d_model)
+        self.warmup_steps = _arguments.positive_int("warmup_steps", warmup_steps)
 
     def __call__(self, step):
         step = tf.convert_to_tensor(step)

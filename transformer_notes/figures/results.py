@@ -184,7 +184,7 @@ class Results:
             ValueError: 맞는 실행이 없을 때.
 
         Examples:
-            >>> from transformer_notes import plotting
+            >>> from transformer_notes.figures import plotting
             >>> with plotting.figure(5, 3) as (fig, axes):
             ...     stored.draw(axes, "right", "units", label="LSTM", what="LSTM")
             ...     _ = axes.set(xlabel="유닛", ylabel="맞힌 비율")

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from transformer_notes import checks
-from transformer_notes.files import replacing, saved_steps
+from transformer_notes import _arguments
+from transformer_notes._files import replacing, saved_steps
 
 
 def average_checkpoints(folder, n=5):
@@ -33,7 +33,7 @@ def average_checkpoints(folder, n=5):
         TypeError: 정수가 아닌 n.
         ValueError: 읽을 수 있는 체크포인트가 n개보다 적은 폴더.
     """
-    n = checks.positive_int("n", n)
+    n = _arguments.positive_int("n", n)
     paths = [path for _, path in zip(range(n), _readable(folder))]
     if len(paths) < n:
         raise ValueError(
@@ -88,7 +88,7 @@ class Checkpoints:
 
     Examples:
         >>> import keras
-        >>> from transformer_notes.batches import Batches
+        >>> from transformer_notes.training.batches import Batches
         >>> def begin(folder, units=2):
         ...     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(units)])
         ...     data, sgd = Batches([([5], [2, 3])], tokens=1), keras.optimizers.SGD()
@@ -124,7 +124,7 @@ class Checkpoints:
 
     def __init__(self, folder, model, optimizer, data, keep, tensorboard):
         self.folder = self._home = Path(folder)
-        self.keep = checks.positive_int("keep", keep)
+        self.keep = _arguments.positive_int("keep", keep)
         self.history = []
         self._step = tf.Variable(0, dtype=tf.int64)
         self._best_loss = tf.Variable(np.inf, dtype=tf.float64)
