@@ -6,14 +6,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-import torch
-from torch import nn
 
 from transformer_notes.attention import scaled_dot_product_attention
 from transformer_notes.checker import check
 from transformer_notes.multi_head_attention import MultiHeadAttention
-
-torch.set_num_threads(1)
 
 
 def pairs(numbers, *equal):
@@ -116,11 +112,6 @@ def tensorflow_float_mask(q, k, v, mask=None, *, name=None):
     return {"name": name, "pair": (tf.matmul(weights, v), weights)}["pair"]
 
 
-def torch_batched(query, keys, values, mask):
-    scores = torch.bmm(query, keys.transpose(1, 2)) / query.size(-1) ** 0.5
-    return torch.bmm(scores.masked_fill(~mask, float("-inf")).softmax(-1), values)
-
-
 class KerasLayer(keras.layers.Layer):
     def call(self, value, key, query, attention_mask=None, training=None):
         scores = tf.matmul(query, key, transpose_b=True) / query.shape[-1] ** 0.5
@@ -128,24 +119,12 @@ class KerasLayer(keras.layers.Layer):
         return tf.matmul(tf.nn.softmax(scores), value)
 
 
-class TorchModule(nn.Module):
-    def __init__(self, dropout):
-        super().__init__()
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, q, k, v, mask=None):
-        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
-        weights = scores.masked_fill(mask == 0, -1e9).softmax(-1)
-        return self.dropout(weights) @ v, weights
-
-
 @pytest.mark.parametrize(
     "candidate",
     [
         *(numpy_infinite, numpy_added, numpy_half, numpy_one_sentence),
-        *(tensorflow_float_mask, tf.function(tensorflow_float_mask), torch_batched),
-        *(KerasLayer, KerasLayer(), TorchModule, TorchModule(0.5)),
-        *(nn.functional.scaled_dot_product_attention, scaled_dot_product_attention),
+        *(tensorflow_float_mask, tf.function(tensorflow_float_mask)),
+        *(KerasLayer, KerasLayer(), scaled_dot_product_attention),
     ],
 )
 def test_honest_attention_is_right(candidate):
@@ -187,78 +166,7 @@ def test_the_first_property_that_fails_is_told_without_a_number(change, said):
 # ---------------------------------------------------------------- 멀티 헤드
 
 
-class Heads(nn.Module):
-    """PyTorch로 멀티 헤드 어텐션을 쓰는 사람의 모듈."""
-
-    def __init__(self, d_model, num_heads, wrong):
-        super().__init__()
-        self.count, self.wrong, self.batch = num_heads, wrong, None
-        width = d_model * num_heads if 13 in wrong else d_model
-        self.q, self.k, self.v = (nn.Linear(d_model, width) for _ in range(3))
-        self.out = nn.Linear(width, d_model)
-        self.drop = nn.Dropout(0.3)
-
-    def split(self, x, batch):
-        if 10 in self.wrong:
-            return x.reshape(batch, self.count, -1, x.shape[-1] // self.count)
-        return x.reshape(batch, -1, self.count, x.shape[-1] // self.count).transpose(
-            1, 2
-        )
-
-    def forward(self, query, key, value, mask):
-        wrong = self.wrong
-        self.batch = self.batch or len(query)
-        batch = self.batch if 41 in wrong else len(query)
-        if 11 in wrong:
-            query, key, value = key, value, query
-        q = self.split(self.q(query), batch)
-        k, v = self.split(self.k(key), batch), self.split(self.v(value), batch)
-        scores = q @ k.transpose(-1, -2)
-        scores = scores if 8 in wrong else scores / q.shape[-1] ** 0.5
-        mask = mask.transpose(-1, -2) if 5 in wrong else mask
-        mask = mask == (2 not in wrong)
-        if 3 in wrong:
-            scores = scores * mask
-        else:
-            scores = scores.masked_fill(~mask, -1e9)
-        weights = scores.softmax(-2 if 9 in wrong else -1)
-        dropped = self.drop(weights)
-        joined = (dropped @ v).transpose(1, 2).flatten(2)
-        output = self.out(joined)
-        output = output.relu() if 12 in wrong else output
-        return output, dropped if 14 in wrong else weights
-
-
-SEEN = (2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 41)
-# 가중치의 합이 1이 아니면 지운 것인지 알 수 없습니다
-UNSEEN = ((9, 14),)
-
-
-@pytest.mark.parametrize("wrong", pairs(SEEN, *UNSEEN), ids=str)
-def test_mistakes_of_heads_are_named_alone_and_in_pairs(wrong):
-    report = check(lambda d_model, num_heads: Heads(d_model, num_heads, wrong), NAME)
-    assert (report.passed, report.mistakes) == (not wrong, wrong)
-
-
 NAME = "multi_head_attention"
-
-
-class FusedByHead(nn.Module):
-    """헤드마다 쿼리, 키, 값을 나란히 담고, 헤드의 축을 뒤에 둡니다."""
-
-    def __init__(self, dim, heads):
-        super().__init__()
-        self.heads = heads
-        self.qkv, self.proj = nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim)
-
-    def forward(self, q, k, v, mask):
-        b, d = len(q), q.shape[-1]
-        parts = [
-            self.qkv(x).view(b, -1, self.heads, 3, d // self.heads) for x in (q, k, v)
-        ]
-        q, k, v = (part[..., i, :].transpose(1, 2) for i, part in enumerate(parts))
-        output = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        return self.proj(output.transpose(1, 2).reshape(b, -1, d))
 
 
 def closure(d_model, num_heads):
@@ -285,8 +193,8 @@ def keras_own(d_model, num_heads):
 @pytest.mark.parametrize(
     "candidate",
     [
-        *(MultiHeadAttention, MultiHeadAttention(8, 2), keras_own, FusedByHead),
-        *(FusedByHead(16, 4), closure, closure(6, 2)),
+        *(MultiHeadAttention, MultiHeadAttention(8, 2), keras_own),
+        *(closure, closure(6, 2)),
     ],
 )
 def test_honest_heads_are_right_however_the_weights_are_kept(candidate):
@@ -299,14 +207,6 @@ def test_the_example_of_wide_heads_counts():
     report = check(lambda d, h: keras.layers.MultiHeadAttention(h, d), NAME)
     assert report.mistakes == (13,)
     assert report.example.inputs == {"d_model": 4, "num_heads": 2}
-
-
-def test_a_ready_module_keeps_its_weights_and_its_mode():
-    module = FusedByHead(16, 4).train()
-    before = [weight.clone() for weight in module.parameters()]
-    check(module, NAME)
-    assert module.training
-    assert all(map(torch.equal, before, module.parameters()))
 
 
 def test_a_batch_size_that_a_graph_does_not_know_is_mistake_41():

@@ -1,25 +1,14 @@
 """검사기가 임베딩, 피드포워드, 층 정규화의 실수를 알아봅니다."""
 
-import itertools
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-import torch
-from torch import nn
 
 from transformer_notes.add_norm import AddAndNorm
 from transformer_notes.checker import check
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.feed_forward import PositionwiseFeedForward
-
-torch.set_num_threads(1)
-
-
-def together(numbers):
-    return [w for n in range(3) for w in itertools.combinations(numbers, n)]
-
 
 # ---------------------------------------------------------------- 임베딩
 
@@ -41,20 +30,10 @@ class OneHot(keras.layers.Layer):
         return hot * tf.sqrt(float(hot.shape[-1]))
 
 
-class TorchTable(nn.Module):
-    def __init__(self, d_model, vocab):
-        super().__init__()
-        self.table = nn.Embedding(vocab, d_model, padding_idx=0)
-        self.root = d_model**0.5
-
-    def forward(self, tokens):
-        return self.table(tokens) * self.root
-
-
 @pytest.mark.parametrize(
     "candidate",
     [
-        *(table, table(9, 6), OneHot, TorchTable, TorchTable(8, 20)),
+        *(table, table(9, 6), OneHot),
         *(TokenEmbedding, TokenEmbedding(30, 4)),
     ],
 )
@@ -66,7 +45,7 @@ def test_honest_embeddings_are_right(candidate):
 @pytest.mark.parametrize(
     "candidate",
     [
-        *(keras.layers.Embedding, nn.Embedding(7, 5)),
+        keras.layers.Embedding,
         lambda vocab_size, d_model: table(vocab_size, d_model, lambda d: d**-0.5),
         lambda vocab_size, d_model: table(vocab_size, d_model, lambda d: 1),
     ],
@@ -81,28 +60,6 @@ def test_another_scale_is_none_of_the_known_mistakes():
 
 
 # ---------------------------------------------------------------- 피드포워드
-
-
-class Net(nn.Module):
-    def __init__(self, d_model, d_ff, wrong=(), frozen=None):
-        super().__init__()
-        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model, False)
-        self.wrong, self.frozen = wrong, frozen
-
-    def forward(self, x):
-        if 41 in self.wrong:
-            self.frozen = self.frozen or len(x)
-            x = x.reshape(self.frozen, -1, x.shape[-1])
-        hidden = self.up(x)
-        hidden = hidden if 23 in self.wrong else hidden.clamp(min=0)
-        output = self.down(hidden)
-        return output.relu() if 24 in self.wrong else output
-
-
-@pytest.mark.parametrize("wrong", together((23, 24, 41)), ids=str)
-def test_mistakes_of_feed_forward_are_named_alone_and_together(wrong):
-    report = check(lambda d_model, d_ff: Net(d_model, d_ff, wrong), "feed_forward")
-    assert (report.passed, report.mistakes) == (not wrong, wrong)
 
 
 def convolutions(d_model, d_ff):
@@ -128,21 +85,14 @@ def written_out(d_model, d_ff):
 @pytest.mark.parametrize(
     "candidate",
     [
-        *(Net, Net(8, 32), convolutions, written_out, written_out(5, 11)),
+        *(convolutions, written_out, written_out(5, 11)),
         *(PositionwiseFeedForward, PositionwiseFeedForward(8, 16)),
-        nn.Sequential(nn.Linear(6, 9), nn.ReLU(), nn.Dropout(0.5), nn.Linear(9, 6)),
     ],
 )
 def test_honest_feed_forward_is_right(candidate):
     report = check(candidate, "feed_forward")
     assert (report.passed, report.mistakes) == (True, ()), str(report)
     assert "성질만" not in str(report)
-
-
-def test_another_activation_is_none_of_the_known_mistakes():
-    candidate = nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 6))
-    report = check(candidate, "feed_forward")
-    assert (report.passed, report.mistakes) == (False, ())
 
 
 def test_what_cannot_be_read_is_said():
@@ -157,37 +107,6 @@ def test_what_cannot_be_read_is_said():
 
 
 # ---------------------------------------------------------------- 층 정규화
-
-
-class Block(nn.Module):
-    def __init__(self, d_model, wrong, how, epsilon=1e-6):
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.shift = nn.Parameter(torch.zeros(d_model))
-        self.wrong, self.how, self.epsilon = wrong, how, epsilon
-        self.drop = nn.Dropout(0.3)
-
-    def norm(self, x):
-        how = self.how if 26 in self.wrong else ""
-        axes = (-2, -1) if how == "axes" else (-1,)
-        variance = x.var(axes, keepdim=True, correction=int("n-1" in how))
-        spread = (variance + self.epsilon).sqrt()
-        if "outside" in how:
-            spread = variance.sqrt() + self.epsilon
-        return (x - x.mean(axes, keepdim=True)) / spread * self.gain + self.shift
-
-    def forward(self, x, sublayer_output):
-        before = sublayer_output if 27 in self.wrong else self.drop(sublayer_output)
-        x = self.norm(x) if 28 in self.wrong else x
-        output = self.norm(x + before)
-        return self.drop(output) if 27 in self.wrong else output
-
-
-@pytest.mark.parametrize("how", ["axes", "n-1", "outside", "n-1 outside"])
-@pytest.mark.parametrize("wrong", together((26, 27, 28)), ids=str)
-def test_mistakes_of_norms_are_named_alone_and_together(wrong, how):
-    report = check(lambda d_model: Block(d_model, wrong, how), "add_norm")
-    assert (report.passed, report.mistakes) == (not wrong, wrong)
 
 
 def mixed_up(d_model):
@@ -228,12 +147,9 @@ def half(x, y):
 
 @pytest.mark.parametrize(
     "candidate",
-    [
-        *(Pre, Pre(), AddAndNorm, AddAndNorm(norm_first=True), bare, half),
-        *(lambda d, e=e: Block(d, (), "", e) for e in (1e-3, 1e-5, 1e-9, 1e-12)),
-    ],
+    [Pre, Pre(), AddAndNorm, AddAndNorm(norm_first=True), bare, half],
 )
-def test_honest_norms_are_right_with_any_epsilon(candidate):
+def test_honest_norms_are_right(candidate):
     report = check(candidate, "add_norm")
     assert (report.passed, report.mistakes) == (True, ()), str(report)
 

@@ -7,7 +7,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-import torch
 
 from transformer_notes.checker import check
 from transformer_notes.training import masked_accuracy, masked_cross_entropy
@@ -117,12 +116,6 @@ def test_an_accuracy_is_told_what_is_wrong(average):
     assert report.mistakes == numbers(average), str(report)
 
 
-def torch_loss(logits, target):
-    return torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), target.flatten(), ignore_index=0
-    )
-
-
 @tf.function
 def tensorflow_loss(real, pred):
     mask = tf.cast(tf.not_equal(real, 0), pred.dtype)
@@ -151,22 +144,6 @@ def half_loss(labels, logits):
 def test_honest_losses_pass(right):
     report = check(right, "loss")
     assert report.passed, str(report)
-
-
-def test_the_arguments_may_come_in_the_other_order_when_their_names_tell():
-    assert check(torch_loss, "loss").passed
-
-
-def test_a_loss_of_torch_with_its_own_smoothing_gives_mass_to_padding():
-    def loss(labels, logits, label_smoothing=0.1):
-        return torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1),
-            labels.flatten().long(),
-            ignore_index=0,
-            label_smoothing=label_smoothing,
-        )
-
-    assert check(loss, "loss").mistakes == (33,)
 
 
 @pytest.mark.parametrize("right", [masked_accuracy, accuracy()])
