@@ -27,8 +27,9 @@ pdf: html  ## 책 한 권을 build/transformer-notes.pdf로 묶습니다. chromi
 test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니다
 	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow" docs tests
 
+MARK = slow
 test-slow: html  ## 오래 걸리는 나머지를 시험합니다
-	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m slow docs tests
+	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$(MARK)" docs tests
 
 experiments: environment  ## 쪽이 읽는 결과 가운데 없거나 낡은 것을 다시 만듭니다
 	@set -e; for file in $$(grep -l '^EXPERIMENT = ' tests/experiments/*.py); do $(RUN) $$file; done

@@ -19,7 +19,11 @@ ROOT = Path(__file__).resolve().parents[1]
 LONGEST = "test_site", "test_take_along"
 
 
+@pytest.hookimpl(tryfirst=True)  # -m이 고르기 전에 표시합니다
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("extra")
     items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 

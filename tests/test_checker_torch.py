@@ -10,6 +10,7 @@ from transformer_notes.checker import check
 if torch is None:
     pytest.skip("torch가 없습니다", allow_module_level=True)
 
+pytestmark = pytest.mark.extra
 nn = torch.nn
 torch.set_num_threads(1)
 

@@ -1,6 +1,5 @@
 """``make epub``와 ``make pdf``: 지은 사이트가 그대로 책 한 권이 된다."""
 
-import os
 import posixpath
 import re
 import xml.etree.ElementTree as ElementTree
@@ -8,11 +7,10 @@ from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 from built_site import CHROMIUM
+from others import needs
 from pypdf import PdfReader
 
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("CI"), reason="chromium이 없습니다"
-)
+needs_chromium = needs("chromium", CHROMIUM)
 XHTML = "{http://www.w3.org/1999/xhtml}"
 DRAWING = """<?xml version="1.0"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN"

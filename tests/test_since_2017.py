@@ -208,6 +208,7 @@ def test_the_cache_shrinks_with_the_heads_of_the_keys(heads):
 # --- 정규화 -------------------------------------------------------------------------
 
 
+@pytest.mark.extra  # torch가 없으면 Keras와만 견줍니다
 @given(st.integers(1, 20), st.floats(-100, 100), st.integers(0, 9))
 def test_rms_norm_equals_keras_and_torch(d_model, shift, seed):
     x = normal(2, 3, d_model, seed=seed) + shift
