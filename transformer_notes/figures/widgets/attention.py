@@ -7,12 +7,10 @@ import numpy as np
 from transformer_notes import _arguments
 from transformer_notes.figures.widgets.markup import (
     Widget,
-    controls,
-    element,
+    flag,
     options,
-    out,
-    said,
     text,
+    token_button,
 )
 from transformer_notes.masking import padding_mask
 
@@ -135,104 +133,52 @@ class AttentionExplorer(Widget):
         row = self.weights[self.kind][-1, :, self.token].sum(axis=0)
         row = row / self.heads / 1000
         queries, keys = self.tokens[self.kind]
-        return element(
-            "div",
-            controls(
-                _chosen(
-                    options(
-                        "kind",
-                        "종류",
-                        [KINDS[name] for name in self.weights],
-                        [list(self.weights).index(self.kind)],
-                    ),
-                    len(self.weights),
-                ),
-                _chosen(
-                    options(
-                        "layer", "층", range(1, self.layers + 1), [self.layers - 1]
-                    ),
-                    self.layers,
-                ),
-                _chosen(
-                    options(
-                        "head",
-                        "헤드 (여럿이면 평균)",
-                        range(1, self.heads + 1),
-                        range(self.heads),
-                        kind="checkbox",
-                    ),
-                    self.heads,
-                ),
-            ),
-            *(self._panel(name, row) for name in self.weights),
-            said(
-                "쿼리 ",
-                element("b", out("query", queries[self.token])),
-                " → ",
-                out("read", _read(row, keys)),
-            ),
-        )
+        kinds, layers = list(self.weights), range(1, self.layers + 1)
+        heads = range(1, self.heads + 1)
+        chosen = [kinds.index(self.kind)], [self.layers - 1], range(self.heads)
+        names = [KINDS[name] for name in kinds]
+        return {
+            "choices": _choice("kind", "종류", names, chosen[0])
+            + _choice("layer", "층", layers, chosen[1])
+            + _choice("head", "헤드 (여럿이면 평균)", heads, chosen[2], "checkbox"),
+            "panels": "".join(self._panel(name, row) for name in kinds),
+            "query": text(queries[self.token]),
+            "read": text(_read(row, keys)),
+        }
 
     def _panel(self, name, row):
         queries, keys = self.tokens[name]
         shown = name == self.kind
         chosen = self.token if shown else 0
         row = row if shown else np.zeros(len(keys))
-        high = max(len(queries), len(keys))
-        buttons = (
-            element(
-                "li",
-                element(
-                    "button",
-                    text(token),
-                    type="button",
-                    aria_pressed="true" if place == chosen else "false",
-                    tabindex=0 if place == chosen else -1,
-                ),
-            )
+        rows = max(len(queries), len(keys))
+        buttons = "".join(
+            f"<li>{token_button(token, place == chosen)}</li>"
             for place, token in enumerate(queries)
         )
-        lines = (
-            element(
-                "line",
-                x1=0,
-                y1=chosen + 0.5,
-                x2=1,
-                y2=place + 0.5,
-                style=f"--weight:{weight:.3f}",
-            )
+        lines = "".join(
+            f'<line x1="0" y1="{chosen + 0.5}" x2="1" y2="{place + 0.5}" '
+            f'style="--weight:{weight:.3f}"/>'
             for place, weight in enumerate(row)
         )
-        read = (
-            element(
-                "li",
-                text(token),
-                element("span", f"{weight:.2f}"),
-                style=f"--weight:{weight:.3f}",
-            )
+        read = "".join(
+            f'<li style="--weight:{weight:.3f}">{text(token)}'
+            f"<span>{weight:.2f}</span></li>"
             for token, weight in zip(keys, row)
         )
-        return element(
-            "div",
-            element("ol", *buttons, aria_label="쿼리"),
-            element(
-                "svg",
-                *lines,
-                viewBox=f"0 0 1 {high}",
-                preserveAspectRatio="none",
-                style=f"--rows:{high}",
-                aria_hidden="true",
-            ),
-            element("ol", *read, aria_label="키"),
-            class_="tn-attention",
-            data_kind=name,
-            hidden=not shown,
+        return (
+            f'<div class="tn-attention" data-kind="{name}"{flag("hidden", not shown)}>'
+            f'<ol aria-label="쿼리">{buttons}</ol>'
+            f'<svg viewBox="0 0 1 {rows}" preserveAspectRatio="none" '
+            f'style="--rows:{rows}" aria-hidden="true">{lines}</svg>'
+            f'<ol aria-label="키">{read}</ol></div>'
         )
 
 
-def _chosen(fieldset, count):
+def _choice(name, legend, names, chosen, kind="radio"):
     """고를 것이 하나뿐이면 보이지 않습니다."""
-    return element("div", fieldset, hidden=count == 1)
+    alone = flag("hidden", len(names) == 1)
+    return f"<div{alone}>{options(name, legend, names, chosen, kind)}</div>"
 
 
 def _weights(name, value, length_q, length_k):

@@ -4,23 +4,13 @@ import math
 from dataclasses import dataclass, field
 
 from transformer_notes import _arguments
-from transformer_notes.figures.widgets.markup import (
-    Widget,
-    controls,
-    drawing,
-    element,
-    letters,
-    number,
-    options,
-    slider,
-    text,
-)
+from transformer_notes.figures.widgets.markup import Widget, number, options, text
 
 BEAM_SIZES = (1, 2, 3, 4)
 #: 손잡이가 서는 길이 벌점의 알파.
 ALPHAS = tuple(step / 10 for step in range(11))
-END = "<eos>"
-COLUMN, LEVEL, WIDTH, HEIGHT = 68, 52, 62, 36
+BEGIN, END = "<bos>", "<eos>"
+COLUMN, LEVEL = 68, 52
 
 
 @dataclass
@@ -124,99 +114,53 @@ class DecodingTree(Widget):
 
     def still(self):
         steps = self.search(self.beam_size, self.alpha)
-        ranks = {node.place: rank for rank, node in enumerate(steps[-1])}
+        ranks = {node.place: rank for rank, node in enumerate(steps[-1], 1)}
         passed = {node.place for kept in steps[:-1] for node in kept}
-        leaves = [node for node in self.nodes if not node.children]
-        column = {leaf.place: COLUMN * (i + 0.5) for i, leaf in enumerate(leaves)}
+        across, down = self._columns(), [LEVEL * len(n.words) + 22 for n in self.nodes]
+
+        def edge(node):
+            x, y = across[node.parent.place], down[node.parent.place]
+            to = f"H{across[node.place]:.1f}V{down[node.place]}"
+            return f'<path d="M{x:.1f} {y}{to}" class="tn-edge"/>'
+
+        def box(node):
+            rank = ranks.get(node.place, "")
+            inside = number(node.score(self.alpha)) if rank else _chance(node)
+            return (
+                f'<g class="tn-node {_state(node, ranks, passed)}" transform='
+                f'"translate({across[node.place]:.1f} {down[node.place]})">'
+                '<rect x="-31" y="-18" width="62" height="36" rx="3"/>'
+                f'<text x="0" y="-3">{text(node.words[-1] if node.words else BEGIN)}'
+                f'</text><text x="0" y="12" class="tn-number">{inside}</text>'
+                f'<text x="-29" y="-20" class="tn-rank">{rank}</text></g>'
+            )
+
+        lines = [f"<li>{text(_line(node, self.alpha))}</li>" for node in steps[-1]]
+        lines += ['<li hidden=""></li>'] * (max(BEAM_SIZES) - len(lines))
+        return {
+            "beams": options(
+                "beam", "빔의 크기", BEAM_SIZES, [BEAM_SIZES.index(self.beam_size)]
+            ),
+            "alpha": self.alpha,
+            "alpha_place": ALPHAS.index(self.alpha),
+            "last_alpha": len(ALPHAS) - 1,
+            "step": len(steps) - 1,
+            "width": COLUMN * sum(not node.children for node in self.nodes),
+            "height": LEVEL * max(len(node.words) for node in self.nodes) + 44,
+            "edges": "".join(map(edge, self.nodes[1:])),
+            "boxes": "".join(map(box, self.nodes)),
+            "lines": "".join(lines),
+        }
+
+    def _columns(self):
+        """마디마다의 가로 자리. 잎은 고르게 서고, 나머지는 자식들의 가운데입니다."""
+        leaves = [node.place for node in self.nodes if not node.children]
+        across = {place: COLUMN * (i + 0.5) for i, place in enumerate(leaves)}
         for node in reversed(self.nodes):  # 자식이 늘 뒤에 있습니다
             if node.children:
-                places = [column[child.place] for child in node.children]
-                column[node.place] = sum(places) / len(places)
-        deepest = max(len(node.words) for node in self.nodes)
-        middle = {n.place: LEVEL * len(n.words) + 22 for n in self.nodes}
-        edges = (
-            element(
-                "path",
-                d=f"M{column[node.parent.place]:.1f} {middle[node.parent.place]}"
-                f"H{column[node.place]:.1f}V{middle[node.place]}",
-                class_="tn-edge",
-            )
-            for node in self.nodes[1:]
-        )
-        boxes = (
-            element(
-                "g",
-                element(
-                    "rect",
-                    x=-WIDTH / 2,
-                    y=-HEIGHT / 2,
-                    width=WIDTH,
-                    height=HEIGHT,
-                    rx=3,
-                ),
-                letters(node.words[-1] if node.words else "<bos>", 0, -3),
-                letters(
-                    number(node.score(self.alpha))
-                    if node.place in ranks
-                    else _chance(node),
-                    0,
-                    12,
-                    class_="tn-number",
-                ),
-                letters(
-                    ranks[node.place] + 1 if node.place in ranks else "",
-                    -WIDTH / 2 + 2,
-                    -HEIGHT / 2 - 2,
-                    class_="tn-rank",
-                ),
-                class_=f"tn-node {_state(node, ranks, passed)}",
-                transform=f"translate({column[node.place]:.1f} {middle[node.place]})",
-            )
-            for node in self.nodes
-        )
-        found = [_line(node, self.alpha) for node in steps[-1]]
-        lines = (
-            element(
-                "li",
-                text(found[place]) if place < len(found) else "",
-                hidden=place >= len(found),
-            )
-            for place in range(max(BEAM_SIZES))
-        )
-        return element(
-            "div",
-            controls(
-                options(
-                    "beam",
-                    "빔의 크기",
-                    BEAM_SIZES,
-                    [BEAM_SIZES.index(self.beam_size)],
-                ),
-                slider(
-                    "alpha",
-                    "길이 벌점 α =",
-                    ALPHAS.index(self.alpha),
-                    len(ALPHAS) - 1,
-                    shown=self.alpha,
-                ),
-                slider("step", "스텝", len(steps) - 1, len(steps) - 1),
-            ),
-            drawing(
-                COLUMN * len(leaves),
-                LEVEL * deepest + 44,
-                *edges,
-                *boxes,
-                label="<bos>에서 아래로 갈라지는 답의 나무. 남긴 답의 앞부분에는 "
-                "순위와 점수가, 나머지에는 다음 토큰의 확률이 적혀 있음",
-            ),
-            element(
-                "p",
-                "굵은 상자가 이 스텝에 남긴 것(위의 수가 순위, 안의 수가 s(y)), 점선 "
-                "상자가 버린 것, 나머지 상자의 수는 다음 토큰의 확률입니다.",
-                class_="tn-legend",
-            ),
-            element("div", element("ol", *lines), class_="tn-said", role="status"),
-        )
+                places = [across[child.place] for child in node.children]
+                across[node.place] = sum(places) / len(places)
+        return across
 
 
 def length_factor(length, alpha):

@@ -5,13 +5,10 @@ import tensorflow as tf
 
 from transformer_notes.figures.widgets.markup import (
     Widget,
-    controls,
-    element,
+    flag,
     options,
-    out,
-    said,
-    slider,
     text,
+    token_button,
 )
 from transformer_notes.masking import look_ahead_mask, padding_mask
 
@@ -91,84 +88,42 @@ class MaskBuilder(Widget):
         _, query, key = KINDS[self.kind]
         queries, keys = self.tokens[query], self.tokens[key]
         mask = self._masks(self.kind)[-1]
-        most = max(map(len, self.tokens.values()))
+        # 종류를 바꾸면 길어질 수 있으므로, 표는 가장 긴 것에 맞추고 남는 칸은 가립니다.
+        places = range(max(map(len, self.tokens.values())))
         chosen = len(queries) // 2
         seen = [token for token, see in zip(keys, mask[chosen]) if see == "1"]
-        head = element(
-            "tr",
-            element("th", "쿼리 \\ 키", scope="col"),
-            *(
-                element(
-                    "th", text(_at(keys, place)), scope="col", hidden=place >= len(keys)
-                )
-                for place in range(most)
+
+        def line(row):
+            cells = "".join(cell(_at(_at(mask, row), place), place) for place in places)
+            button = token_button(_at(queries, row), row == chosen)
+            kind = ' class="tn-chosen"' if row == chosen else ""
+            hidden = flag("hidden", row >= len(queries))
+            return f'<tr{kind}{hidden}><th scope="row">{button}</th>{cells}</tr>'
+
+        def cell(see, place):
+            kind = "tn-see" if see == "1" else "tn-hidden"
+            return f'<td class="{kind}"{flag("hidden", place >= len(keys))}>{see}</td>'
+
+        return {
+            "kinds": options(
+                "kind",
+                "마스크의 종류",
+                [words for words, *_ in KINDS.values()],
+                [list(KINDS).index(self.kind)],
             ),
-        )
-        rows = (
-            element(
-                "tr",
-                element(
-                    "th",
-                    element(
-                        "button",
-                        text(_at(queries, row)),
-                        type="button",
-                        aria_pressed="true" if row == chosen else "false",
-                        tabindex=0 if row == chosen else -1,
-                    ),
-                    scope="row",
-                ),
-                *(
-                    element(
-                        "td",
-                        see := _at(_at(mask, row), place),
-                        class_="tn-see" if see == "1" else "tn-hidden",
-                        hidden=place >= len(keys),
-                    )
-                    for place in range(most)
-                ),
-                class_="tn-chosen" if row == chosen else None,
-                hidden=row >= len(queries),
-            )
-            for row in range(most)
-        )
-        return element(
-            "div",
-            controls(
-                options(
-                    "kind",
-                    "마스크의 종류",
-                    [words for words, *_ in KINDS.values()],
-                    [list(KINDS).index(self.kind)],
-                ),
-                *(
-                    slider(
-                        side,
-                        f"{words}의 진짜 토큰",
-                        len(self.tokens[side]),
-                        len(self.tokens[side]),
-                        1,
-                    )
-                    for side, words in (("source", "원문"), ("target", "답"))
-                ),
+            "source": len(self.tokens["source"]),
+            "target": len(self.tokens["target"]),
+            "heads": "".join(
+                f'<th scope="col"{flag("hidden", place >= len(keys))}>'
+                f"{text(_at(keys, place))}</th>"
+                for place in places
             ),
-            element(
-                "table",
-                element("thead", head),
-                element("tbody", *rows),
-                class_="tn-mask",
-            ),
-            said(
-                "쿼리 ",
-                element("b", out("query", queries[chosen])),
-                " → 보는 키 ",
-                out("count", len(seen)),
-                "개: ",
-                out("seen", " · ".join(seen)),
-            ),
-            # 글꼴이 스크립트가 쓸 글자를 압니다.
-            element("template", text(PAD)),
-        )
+            "rows": "".join(map(line, places)),
+            "query": text(queries[chosen]),
+            "count": len(seen),
+            "seen": text(" · ".join(seen)),
+            "pad": text(PAD),  # 글꼴이 스크립트가 쓸 글자를 압니다
+        }
 
 
 def _at(items, place):

@@ -4,25 +4,10 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_notes import _arguments, _tensors
-from transformer_notes.figures.widgets.markup import (
-    Widget,
-    controls,
-    drawing,
-    element,
-    letters,
-    out,
-    slider,
-    text,
-)
+from transformer_notes.figures.widgets.markup import Widget
 
 #: 손잡이가 서는 d_k.
 DIMENSIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-SIDES = {"scaled": "√d_k로 나눔", "plain": "그대로"}
-ROWS = {
-    "largest": "가장 큰 가중치",
-    "keys": "실제로 보는 키의 수",
-    "norm": "기울기의 노름",
-}
 
 
 class SoftmaxExplorer(Widget):
@@ -78,81 +63,27 @@ class SoftmaxExplorer(Widget):
         return {"dimensions": DIMENSIONS, "weights": weights, "read": read}
 
     def still(self):
-        data = self.data()
-        return element(
-            "div",
-            controls(
-                slider(
-                    "d_k",
-                    "키의 차원 d_k =",
-                    self.chosen,
-                    len(DIMENSIONS) - 1,
-                    shown=DIMENSIONS[self.chosen],
-                )
-            ),
-            drawing(
-                340,
-                216,
-                *(
-                    part
-                    for place, side in enumerate(SIDES)
-                    for part in self._bars(side, 8 + 172 * place)
-                ),
-                label="위는 키마다의 가중치, 아래는 키마다의 기울기인 막대그림. 왼쪽은 "
-                "루트 d_k로 나눈 것, 오른쪽은 그대로 둔 것",
-            ),
-            self._table(data["read"]),
-        )
+        read, values = self.data()["read"], {}
+        for side, every in self.weights.items():
+            weights = every[self.chosen]
+            values[f"{side}_weight"] = _bars(weights)
+            values[f"{side}_slope"] = _bars(weights * (1 - weights))
+            for row, shown in read[side].items():
+                values[f"{side}_{row}"] = shown[self.chosen]
+        return values | {
+            "d_k": DIMENSIONS[self.chosen],
+            "chosen": self.chosen,
+            "last": len(DIMENSIONS) - 1,
+        }
 
-    def _bars(self, side, left):
-        weights = self.weights[side][self.chosen]
-        slot = 152 / len(weights)
-        yield letters(SIDES[side], left, 16, class_="tn-title")
-        rows = (
-            ("weight", "가중치", weights, 34, 130, 95),
-            ("slope", "기울기", weights * (1 - weights), 156, 210, 200),
-        )
-        for name, words, heights, top, floor, scale in rows:
-            yield letters(words, left, top)
-            yield element(
-                "g",
-                *(
-                    element(
-                        "rect",
-                        x=f"{slot * place + 1:.1f}",
-                        width=f"{slot - 2:.1f}",
-                        height=f"{height:.4f}",
-                    )
-                    for place, height in enumerate(heights)
-                ),
-                # 막대의 높이가 곧 그 값입니다.
-                transform=f"translate({left} {floor}) scale(1 -{scale})",
-                data_bars=f"{side} {name}",
-                class_=f"tn-{side}",
-            )
-            yield element(
-                "line", x1=left, x2=left + 152, y1=floor, y2=floor, class_="tn-axis"
-            )
 
-    def _table(self, read):
-        head = element(
-            "tr",
-            element("td"),
-            *(element("th", text(words), scope="col") for words in SIDES.values()),
-        )
-        rows = (
-            element(
-                "tr",
-                element("th", text(words), scope="row"),
-                *(
-                    element("td", out(f"{side} {row}", read[side][row][self.chosen]))
-                    for side in SIDES
-                ),
-            )
-            for row, words in ROWS.items()
-        )
-        table = element("table", element("thead", head), element("tbody", *rows))
-        return element("div", table, class_="tn-read", role="status")
+def _bars(heights):
+    slot = 152 / len(heights)
+    return "".join(
+        f'<rect x="{slot * place + 1:.1f}" width="{slot - 2:.1f}" '
+        f'height="{height:.4f}"/>'
+        for place, height in enumerate(heights)
+    )
 
 
 def readings(weights):
