@@ -42,7 +42,7 @@ def test_importing_the_checker_imports_no_tensorflow_and_no_torch():
         "import sys, transformer_notes.checker; "
         "sys.exit(bool({'tensorflow', 'torch', 'keras'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=600).returncode == 0
 
 
 # ---------------------------------------------------------------- 위치 인코딩

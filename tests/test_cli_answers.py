@@ -169,7 +169,7 @@ def on_a_terminal(*arguments, typed=b""):
                     typed = b""
         except OSError:  # 프로그램이 터미널을 닫았습니다
             pass
-        process.wait(timeout=60)
+        process.wait(timeout=600)
     os.close(inside)
     return process.returncode, shown.decode("utf-8", "replace")
 

@@ -216,7 +216,7 @@ class Terminal:
         os.close(outside)
         self.shown = b""
 
-    def wait_for(self, text, timeout=30):
+    def wait_for(self, text, timeout=600):
         """`text`가 화면에 나올 때까지 읽고, 거기까지를 지웁니다."""
         end = time.monotonic() + timeout
         while text not in (seen := CONTROL.sub("", self.shown.decode("utf-8"))):
@@ -242,7 +242,7 @@ class Terminal:
         os.write(self.inside, text.encode())
 
     def end(self):
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(timeout=600)
         os.close(self.inside)
         return code
 

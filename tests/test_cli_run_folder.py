@@ -760,7 +760,7 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_ends_with_the_same_bits(
         assert "두 수를 바로 견주지 마세요" in process.stdout.readline()
         assert "스텝" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=600)
     assert process.returncode == 130, errors
     (line,) = errors.splitlines()
     assert re.match(r"멈추었습니다. [\d,]+스텝에서 이어 가려면: ", line)
@@ -808,6 +808,6 @@ def test_a_pipe_gets_answers_and_nothing_else(finished):
         process.stdin.write("하나 둘 셋\n".encode() * cli_answers.BATCH * 20)
         process.stdin.close()
         assert process.stderr.read() == b""
-        assert process.wait(timeout=60) == 1
+        assert process.wait(timeout=600) == 1
     assert first == run("translate", finished, "하나 둘 셋").stdout
     assert first == "123\n"

@@ -52,6 +52,7 @@ def test_a_stored_result_has_the_one_form(name, tmp_path):
     assert made_by.path.read_text() == (tmp_path / "again.json").read_text()
 
 
+@pytest.mark.slow  # 코드의 지문이 달라졌으면 처음 몇 스텝을 다시 셉니다
 @every_program
 def test_no_stored_result_is_stale(name):
     """낡았으면 ``make experiments``가 다시 만듭니다."""
@@ -175,7 +176,7 @@ class Toy:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         assert done.returncode == (9 if environment else 0), done.stdout
         self.said = done.stdout.partition("\n")[0]
@@ -321,7 +322,7 @@ def test_a_worker_answers_and_its_memory_is_its_own_and_its_death_is_noticed(tmp
         env=os.environ | {"PYTHONPATH": str(FOLDER)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     said = done.stdout.splitlines()
     died = ["죽은 것을 알았습니다"] * 2

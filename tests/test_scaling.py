@@ -15,8 +15,9 @@ from toys import PAIRS, adam, tiny
 
 from transformer_notes.training import Batches, train
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE = 400  # 초. 바쁜 기계에서도 남습니다
+PATIENCE = 1200  # 초. 멈추어 버린 것만 끝냅니다
 
 WORKER = """
     import json, os, sys

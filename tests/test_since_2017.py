@@ -50,9 +50,15 @@ MODELS = {
         {"num_key_heads": 2},
     ),
 }
-every_model = pytest.mark.parametrize("name", MODELS)
-#: 캐시의 모양이나 위치를 다루는 방법이 다른 것.
+#: 캐시의 모양이나 위치를 다루는 방법이 다른 것. 나머지는 `make test-slow`가 봅니다.
 OWN_CACHE = ["rotary", "alibi", "grouped", "blocks", "decoder_only_today"]
+every_model = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in OWN_CACHE))
+        for name in MODELS
+    ],
+)
 SOURCE = np.array([[5, 6, 7, 4], [8, 9, 0, 0]])
 TARGET = np.array([[1, 5, 6, 7, 3], [1, 3, 3, 4, 11]])
 
