@@ -9,8 +9,19 @@ html test test-slow: export TF_NUM_INTRAOP_THREADS = 1
 help:  ## 할 수 있는 일의 목록
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
 
-environment:  ## 가상 환경 .venv를 만들고 패키지를 설치합니다
-	@$(PYTHON) conf/environment.py
+environment: .venv/complete  ## 가상 환경 .venv를 만들고 패키지를 설치합니다
+
+# complete는 끝까지 설치했다는 표시입니다. 없으면 중간에 끊긴 설치이므로 처음부터 합니다.
+.venv/complete: conf/requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	{ echo "Python 3.11~3.13이 필요한데 $$($(PYTHON) -V 2>&1)입니다. 'make $(MAKECMDGOALS) PYTHON=python3.12'처럼 알려 주세요." >&2; exit 1; }
+	@test -w . || { echo "이 폴더에 쓸 수 없습니다. 쓸 수 있는 곳에 복사해 주세요: $(CURDIR)" >&2; exit 1; }
+	@echo "가상 환경 .venv를 만들고 패키지를 설치합니다. 처음 한 번만 몇 분이 걸립니다."
+	@if test -e $@; then rm $@; else rm -rf .venv; fi
+	@$(PYTHON) -m venv .venv
+	@$(RUN) -m pip install -q --disable-pip-version-check --require-hashes -r conf/requirements.txt
+	@$(RUN) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
 
 html: environment  ## 사이트를 build/html에 짓습니다
 	@$(RUN) conf/build.py

@@ -1,174 +1,96 @@
-"""``make html``이 만드는 환경: 안 되는 까닭을 한 줄로 말하고, 다시 실행하면 낫는다."""
+"""``make environment``: 안 되는 까닭을 한 줄로 말하고, 다시 실행하면 낫는다."""
 
-import ast
-import errno
-import importlib.util
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+#: 설치하는 척만 하고 무엇을 시켰는지 적는 파이썬.
+PRETENDER = f"""#!/bin/sh
+echo "$@" >> commands
+case "$2" in
+  venv) mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
+  pip) test ! -e no-network ;;
+  *) exec {sys.executable} "$@" ;;
+esac
+"""
+TOO_OLD = "#!/bin/sh\nif test $1 = -V; then echo Python 3.10.1; else exit 1; fi\n"
 
 
 @pytest.fixture
-def environment(tmp_path, monkeypatch):
-    path = ROOT / "conf" / "environment.py"
-    spec = importlib.util.spec_from_file_location("environment", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "requirements.txt").write_text("a==1\n")
-    (tmp_path / "pyproject.toml").write_text("")
-    monkeypatch.setattr(module, "ROOT", str(tmp_path))
-    monkeypatch.setattr(module, "VENV", str(tmp_path / ".venv"))
-    monkeypatch.setattr(module, "STAMP", str(tmp_path / ".venv" / "complete"))
-    requirements = str(tmp_path / "conf" / "requirements.txt")
-    monkeypatch.setattr(module, "REQUIREMENTS", requirements)
-    monkeypatch.setattr("venv.create", lambda path, with_pip: Path(path).mkdir())
-    module.commands = []
-    monkeypatch.setattr(module.subprocess, "check_call", module.commands.append)
-    return module
+def clone():
+    """저장소의 복사본. 누구나 읽을 수 있는 곳에 있습니다."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "conf").mkdir()
+        for name in ("Makefile", "pyproject.toml", "conf/requirements.txt"):
+            shutil.copy(ROOT / name, root / name)
+        for name, script in (("pretender", PRETENDER), ("too-old", TOO_OLD)):
+            (root / name).write_text(script)
+            (root / name).chmod(0o755)
+        root.chmod(0o755)
+        yield root
 
 
-def one_line(capsys):
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    return line
-
-
-@pytest.mark.parametrize("version", [(2, 7), (3, 6), (3, 10), (3, 14)])
-def test_a_wrong_python_is_refused_in_one_line(
-    environment, monkeypatch, capsys, version
-):
-    monkeypatch.setattr(environment.sys, "version_info", (*version, 0))
-    with pytest.raises(SystemExit):
-        environment.main()
-    line = one_line(capsys)
-    assert "Python 3.11~3.13" in line and "{}.{}".format(*version) in line
-    assert environment.commands == []
-
-
-NEW_NODES = (
-    ast.AnnAssign,
-    ast.AsyncFunctionDef,
-    ast.JoinedStr,
-    ast.MatMult,
-    ast.NamedExpr,
-    ast.Nonlocal,
-    ast.Starred,
-    ast.YieldFrom,
-)
-NEW_FIELDS = ("annotation", "returns", "posonlyargs", "kwonlyargs", "cause")
-
-
-def needs_new_python(source):
-    """파이썬 2.7이 읽다가 멈추는 문법이 있는가."""
-    try:
-        tree = ast.parse(source, feature_version=(3, 7))
-    except SyntaxError:
-        return True
-    return any(
-        isinstance(node, NEW_NODES) or any(getattr(node, f, None) for f in NEW_FIELDS)
-        for node in ast.walk(tree)
+def make(root, python="./pretender", **options):
+    return subprocess.run(
+        ["make", "environment", f"PYTHON={python}"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        **options,
     )
 
 
-def test_the_script_can_be_read_by_old_pythons():
-    source = (ROOT / "conf" / "environment.py").read_text(encoding="utf-8")
-    assert source.startswith("# -*- coding: utf-8 -*-")
-    assert not needs_new_python(source)
+def commands(root):
+    log = root / "commands"
+    return [row for row in log.read_text().splitlines() if row.startswith("-m")]
 
 
-@pytest.mark.parametrize(
-    "planted",
-    [
-        "f'{sys}'",
-        "print((a := 1))",
-        "def f(*, a): pass",
-        "def f(a, /): pass",
-        "def f():\n    a = 1\n    def g():\n        nonlocal a",
-        "raise ValueError from error",
-        "def f(a: int): pass",
-        "def f() -> int: pass",
-        "a: int = 1",
-        "a, *b = c",
-        "def f():\n    yield from a",
-        "async def f(): pass",
-        "match a:\n    case 1: pass",
-        "with (a as b, c as d): pass",
-    ],
-)
-def test_syntax_that_old_pythons_cannot_read_is_found(planted):
-    source = (ROOT / "conf" / "environment.py").read_text(encoding="utf-8")
-    assert needs_new_python(f"{source}\n{planted}\n")
+def reason(result):
+    assert result.returncode != 0
+    line, makes_own = result.stderr.strip().splitlines()
+    assert makes_own.startswith("make: ***")
+    return line
 
 
-def test_a_python_without_venv_is_told_what_to_install(
-    environment, monkeypatch, capsys
-):
-    monkeypatch.setitem(sys.modules, "ensurepip", None)
-    with pytest.raises(SystemExit):
-        environment.main()
-    assert "apt install python3-venv" in one_line(capsys)
+def test_packages_are_pinned_hashed_and_installed_once(clone):
+    assert make(clone).returncode == 0
+    venv, locked, project = commands(clone)
+    assert venv == "-m venv .venv"
+    assert "--require-hashes -r conf/requirements.txt" in locked
+    assert "--no-deps --no-build-isolation -e ." in project
+    assert make(clone).returncode == 0 and len(commands(clone)) == 3
+    newer = (clone / ".venv" / "complete").stat().st_mtime + 1
+    os.utime(clone / "conf" / "requirements.txt", (newer, newer))
+    assert make(clone).returncode == 0 and len(commands(clone)) == 6
 
 
-def test_packages_are_pinned_hashed_and_installed_once(environment):
-    environment.main()
-    requirements, project = environment.commands
-    assert "--require-hashes" in requirements and "--no-deps" in project
-    environment.main()
-    assert len(environment.commands) == 2
-    Path(environment.REQUIREMENTS).write_text("a==2\n")
-    environment.main()
-    assert len(environment.commands) == 4
+def test_an_install_cut_in_the_middle_starts_over(clone):
+    (clone / "no-network").touch()
+    assert make(clone).returncode != 0
+    half = clone / ".venv" / "half"
+    half.touch()
+    (clone / "no-network").unlink()
+    assert make(clone).returncode == 0 and not half.exists()
 
 
-def test_an_interrupted_install_starts_over(environment, monkeypatch, capsys):
-    def interrupt(command):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(environment.subprocess, "check_call", interrupt)
-        with pytest.raises(SystemExit):
-            environment.main()
-    assert "다시 실행" in one_line(capsys)
-    (Path(environment.VENV) / "half").write_text("")
-    environment.main()
-    assert len(environment.commands) == 2
-    assert not (Path(environment.VENV) / "half").exists()
+def test_a_wrong_python_is_refused_in_one_line(clone):
+    line = reason(make(clone, "./too-old"))
+    assert "3.11~3.13" in line and "Python 3.10.1" in line
+    assert not (clone / ".venv").exists()
 
 
-def test_too_little_disk_is_told_before_anything_is_installed(
-    environment, monkeypatch, capsys
-):
-    monkeypatch.setattr(environment.shutil, "disk_usage", lambda _: Usage(free=1e9))
-    with pytest.raises(SystemExit):
-        environment.main()
-    assert "4 GB" in one_line(capsys) and environment.commands == []
-
-
-class Usage:
-    def __init__(self, free):
-        self.free = free
-
-
-@pytest.mark.parametrize(
-    "error", [subprocess.CalledProcessError(1, "pip"), OSError(errno.ENOSPC, "full")]
-)
-def test_a_disk_that_fills_during_the_install_is_told(
-    environment, monkeypatch, capsys, error
-):
-    free = iter([9e9, 0.1e9, 0.1e9, 0.1e9])
-    monkeypatch.setattr(environment.shutil, "disk_usage", lambda _: Usage(next(free)))
-
-    def fail(command):
-        raise error
-
-    monkeypatch.setattr(environment.subprocess, "check_call", fail)
-    with pytest.raises(SystemExit):
-        environment.main()
-    assert "디스크에 빈자리가" in one_line(capsys)
+def test_a_folder_one_may_not_write_to_is_told_in_one_line(clone):
+    clone.chmod(0o555)
+    nobody = {"user": 65534} if os.getuid() == 0 else {}
+    assert str(clone) in reason(make(clone, "true", **nobody))
+    clone.chmod(0o755)
 
 
 def test_no_other_host_is_named_in_the_lock():
