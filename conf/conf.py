@@ -46,7 +46,6 @@ extensions = [
     "bibliography",
     "chapters",
     "code_links",
-    "contents",
     "definitions",
     "execution",
     "fonts",
@@ -65,6 +64,7 @@ extensions = [
     "source_links",
     "tables",
     "take_along",
+    "whole",
 ]
 
 # 페이지와 셀

@@ -73,7 +73,7 @@ BORROWED = [
         sphinx_codeautolink.parse.ImportTrackerVisitor
         app.env.sphinx_codeautolink_transforms
         """,
-        "test_build.py::test_a_build_with_nothing_changed_gives_the_same_bytes",
+        "test_build.py::test_a_site_built_after_edits_equals_one_built_from_nothing",
     ),
     (
         "sphinx-exercise==1.2.1",

@@ -11,7 +11,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from notebooks import Store, cache_key, code_cells, fill_outputs, read_notebook
+from notebooks import (
+    Store,
+    cache_key,
+    code_cells,
+    fill_outputs,
+    inputs,
+    read_notebook,
+)
 from package import dependencies
 
 
@@ -24,12 +31,14 @@ def read_executed(text, store):
 
 
 def execute_stale(app, env, added, changed, removed):
-    """출력이 없는 페이지를 실행하고, 출력이 달라진 페이지를 다시 읽게 합니다."""
+    """읽을 쪽 가운데 출력이 없는 쪽을 실행합니다. 출력을 잃은 쪽도 다시 읽게 합니다."""
     store = Store(app.config.pages_store)
+    keys = {name: key for name, key in env.executed_keys.items() if name not in removed}
+    lost = {name for name, key in keys.items() if not store.has(key)}
     # 뒤에서부터: 오래 걸리는 실습이 마지막에 혼자 남지 않습니다.
     pages = [
         _page(name, path)
-        for name in sorted(env.found_docs, reverse=True)
+        for name in sorted(added | changed | lost, reverse=True)
         if (path := Path(env.doc2path(name))).suffix in {".md", ".rst"}
     ]
     run_pages(
@@ -38,10 +47,19 @@ def execute_stale(app, env, added, changed, removed):
         app.config.pages_timeout,
         kernels=app.config.pages_kernels,
     )
-    keys = {page["name"]: page["key"] for page in pages}
-    before, env.executed_keys = getattr(env, "executed_keys", {}), keys
-    store.keep_only(set(keys.values()))
-    return [name for name, key in keys.items() if before.get(name) != key]
+    env.executed_keys = keys | {page["name"]: page["key"] for page in pages}
+    store.keep_only(set(env.executed_keys.values()))
+    return lost
+
+
+def note_inputs(app, docname, content):
+    """쪽이 쓰는 모듈과 자료가 바뀌면 Sphinx가 그 쪽을 다시 읽습니다."""
+    for path in inputs(read_notebook(app.env.doc2path(docname))):
+        app.env.note_dependency(path, docname=docname)
+
+
+def start(app):
+    app.env.executed_keys = getattr(app.env, "executed_keys", {})
 
 
 def _page(name, path):
@@ -112,5 +130,7 @@ def setup(app):
     app.add_config_value("pages_store", "", "", str)
     app.add_config_value("pages_timeout", 600, "", int)
     app.add_config_value("pages_kernels", False, "", bool)
+    app.connect("builder-inited", start)
     app.connect("env-get-outdated", execute_stale)
+    app.connect("source-read", note_inputs)
     return {"parallel_read_safe": False, "env_version": 1}

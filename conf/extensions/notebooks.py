@@ -19,6 +19,12 @@ from myst_parser.config.main import MdParserConfig
 from package import ROOT, dependencies
 from snippets import MYST_EXTENSIONS, find_snippets
 
+#: 어느 페이지의 출력이나 정하는 파일
+ALWAYS = [
+    ROOT / "conf" / "requirements.txt",
+    Path(__file__).with_name("page_runner.py"),
+]
+
 
 def read_notebook(path, text=None):
     """페이지를 노트북으로 읽습니다. reStructuredText는 셀만 담깁니다."""
@@ -70,34 +76,31 @@ def cache_key(notebook):
     ]
     if not cells:
         return ""
-    parts = [
-        json.dumps(cells),
-        sys.version,
-        _digest(ROOT / "conf" / "requirements.txt"),
-        _digest(Path(__file__).with_name("page_runner.py")),
-    ]
-    modules = dependencies(source for source, _ in cells)
-    parts += [name + _digest(path) for name, path in modules.items()]
-    # 모듈 옆에 둔 자료도 출력을 정합니다.
-    parts += [
-        path.name + _digest(path)
-        for folder in sorted({path.parent for path in modules.values()})
-        for path in sorted(folder.iterdir())
-        if path.is_file() and path.suffix != ".py"
-    ]
-    # 셀이 이름을 부르는 저장된 결과도 출력을 정합니다.
-    text = "".join(source for source, _ in cells)
-    stored = sorted((ROOT / "docs").rglob("*.*"))
-    parts += [
-        _digest(path)
-        for path in stored
-        if path.suffix in {".html", ".json", ".toml"} and path.name in text
-    ]
+    parts = [json.dumps(cells), sys.version]
+    parts += [_digest(path) for path in [*ALWAYS, *inputs(notebook)]]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
+def inputs(notebook):
+    """셀이 쓰는 모듈, 그 옆에 둔 자료, 이름을 부르는 저장된 결과의 파일입니다."""
+    cells = [cell.source for cell in code_cells(notebook)]
+    paths = list(dependencies(cells).values())
+    beside = [
+        path
+        for folder in sorted({path.parent for path in paths})
+        for path in sorted(folder.iterdir())
+        if path.is_file() and path.suffix != ".py"
+    ]
+    stored = [
+        path
+        for path in sorted((ROOT / "docs").rglob("*.*"))
+        if path.suffix in {".html", ".json", ".toml"} and path.name in "".join(cells)
+    ]
+    return paths + beside + stored
+
+
 def _digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return path.name + hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class Store:

@@ -108,7 +108,7 @@ class CodeCell(SphinxDirective):
 
     def _picture(self, svg):
         name = f"{hashlib.sha256(svg.encode()).hexdigest()}.svg"
-        path = Path(self.env.doctreedir) / "pictures" / name
+        path = Path(self.env.app.outdir).parent / "jupyter_execute" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(svg, encoding="utf-8")
         image = nodes.image(uri="/" + os.path.relpath(path, self.env.srcdir))

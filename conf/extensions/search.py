@@ -202,15 +202,24 @@ def write_index(app, exception):
     reading = [app.config.root_doc]
     for page in reading:  # 차례에 나온 순서. 점수가 같으면 앞의 쪽이 먼저입니다.
         reading += order.get(page, [])
-    pages = {p: app.search_pages[p] for p in reading if p in app.search_pages}
+    path = Path(app.outdir, "_static", "search_index.js")
+    known = read_index(path) | app.search_pages
+    pages = {page: known[page] for page in reading if page in known}
     names = names_of(pages)
     add_phrases(pages, app.env.domaindata["std"]["labels"])
     index = {"pages": list(pages.items()), "names": names}
     script = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
-    path = Path(app.outdir, "_static", "search_index.js")
     path.write_text(f"openSearchIndex({script});\n", encoding="utf-8")
     for unused in ["searchtools.js", "language_data.js"]:
         path.with_name(unused).unlink(missing_ok=True)
+
+
+def read_index(path):
+    """지난번에 적은 색인입니다. 이번에 쓰지 않은 쪽은 거기에서 가져옵니다."""
+    if not path.exists():
+        return {}
+    index = json.loads(path.read_text("utf-8").partition("(")[2].rpartition(")")[0])
+    return {page: [entry[:4] for entry in of] for page, of in index["pages"]}
 
 
 def replace_search(app):

@@ -10,6 +10,7 @@
 
 import ast
 import functools
+from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -196,6 +197,9 @@ def source_pages(app):
         linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight"
     )
     for path in modules().values():
+        written = Path(app.builder.get_output_path(source_page(path)))
+        if written.exists() and written.stat().st_mtime > path.stat().st_mtime:
+            continue
         code = highlight(read(path), PythonLexer(), formatter)
         page = source_page(path)
         shown_by = [
