@@ -22,7 +22,6 @@ PROGRAMS = sorted(
     for path in FOLDER.glob("*.py")
     if "\nEXPERIMENT = " in path.read_text(encoding="utf-8")
 )
-every_program = pytest.mark.parametrize("name", PROGRAMS)
 
 
 def load(name):
@@ -37,23 +36,24 @@ def test_every_stored_result_has_a_program_and_every_program_a_result():
     assert stored == {load(name).path for name in PROGRAMS}
 
 
-@every_program
-def test_a_stored_result_has_the_one_form(name, tmp_path):
-    made_by = load(name)
-    stored = Results.load(made_by.path)
-    assert stored.command == f"python tests/experiments/{name}.py"
-    assert set(stored.machine) == {"processor", "cores"}
-    packages = *experiment.LIBRARIES, *made_by.packages
-    assert list(stored.versions) == ["python", *packages]
-    for labels, run in zip(made_by.plan, stored.runs, strict=True):
-        assert "what" in labels and labels.items() <= run.items()
-        assert len(run["load_average"]) == 2 and len(run) > len(labels) + 1
-    experiment.write(tmp_path / "again.json", stored)
-    assert made_by.path.read_text() == (tmp_path / "again.json").read_text()
+def test_stored_results_have_one_form(subtests, tmp_path):
+    for name in PROGRAMS:
+        with subtests.test(name):
+            made_by = load(name)
+            stored = Results.load(made_by.path)
+            assert stored.command == f"python tests/experiments/{name}.py"
+            assert set(stored.machine) == {"processor", "cores"}
+            packages = *experiment.LIBRARIES, *made_by.packages
+            assert list(stored.versions) == ["python", *packages]
+            for labels, run in zip(made_by.plan, stored.runs, strict=True):
+                assert "what" in labels and labels.items() <= run.items()
+                assert len(run["load_average"]) == 2 and len(run) > len(labels) + 1
+            experiment.write(tmp_path / "again.json", stored)
+            assert made_by.path.read_text() == (tmp_path / "again.json").read_text()
 
 
 @pytest.mark.slow  # 코드의 지문이 달라졌으면 처음 몇 스텝을 다시 셉니다
-@every_program
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_no_stored_result_is_stale(name):
     """낡았으면 ``make experiments``가 다시 만듭니다."""
     made_by = load(name)
