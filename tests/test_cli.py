@@ -35,9 +35,7 @@ every_command = pytest.mark.parametrize(
 
 
 def test_the_command_line_knows_every_positional_scheme():
-    known = {name for name in SCHEMES if options.POSITIONS.accepts(name)}
-    assert known == set(SCHEMES)
-    assert all(name in options.SETTINGS["positions"].help for name in SCHEMES)
+    assert all(map(options.POSITIONS.accepts, SCHEMES))
 
 
 def test_the_command_line_knows_every_normalization():
@@ -142,7 +140,7 @@ def test_no_arguments_show_the_help_with_code_2():
         (["train", "x", "--dropout", "1"], "--dropout에는 0 이상 1 미만"),
         (["train", "x", "--dropout", "nan"], "--dropout에는 0 이상 1 미만"),
         (["train", "x", "--seed", "-1"], "--seed에는 0 이상"),
-        (["train", "x", "--positions", "up"], "sinusoidal이나 learned가"),
+        (["train", "x", "--positions", "up"], "--positions에는"),
         (["train", "x", "--recipe", "soup"], "dates, pairs, translation"),
         (["train", "x", "--recipe", "translation"], "에는 학습할 파일이 필요합니다"),
         (["train", "x", "--recipe", "dates", "--data", "y"], "스스로 만듭니다"),

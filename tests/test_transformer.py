@@ -247,7 +247,7 @@ def test_separate_vocabularies_share_only_the_target_side():
         (
             {"positions": "nowhere"},
             ValueError,
-            "'sinusoidal', 'learned' 가운데 하나가.*nowhere",
+            "positions에는.*nowhere",
         ),
         ({"positions": ["learned"]}, ValueError, "가운데 하나가.*learned"),
         ({"d_model": 7, "num_heads": 1}, ValueError, "짝수 d_model.*받은 것: 7"),

@@ -250,7 +250,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
 
 
 #: 이름마다 위치 인코딩을 만드는 함수. 설정과 층의 인자(`name`, `dtype`)를 받습니다.
-#: 책에 더하는 방법은 이 모듈에 두고, 명령줄의 `options.POSITIONS`에도 이름을 더합니다.
+#: 설정도 명령줄도 이 표를 봅니다. 책에 더하는 방법은 이 모듈에 둡니다.
 SCHEMES = {
     "sinusoidal": lambda config, **options: SinusoidalPositionalEncoding(**options),
     "learned": lambda config, **options: LearnedPositionalEncoding(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import click
 
 from transformer_notes import exercises
+from transformer_notes.cli.korean import start_tensorflow
 from transformer_notes.cli.recipes import RECIPES
 
 
@@ -53,6 +54,14 @@ def _target(text):
     return Path(file), name
 
 
+def _is_scheme(name):
+    """표는 TensorFlow와 함께 올라오므로, 이름을 받았을 때에만 봅니다."""
+    start_tensorflow()
+    from transformer_notes.positional_encoding import SCHEMES
+
+    return name in SCHEMES
+
+
 WHOLE = Value("N", int, lambda n: 1 <= n < 2**31, "1 이상 2^31 미만의 정수가")
 SEED = Value("N", int, lambda n: 0 <= n < 2**32, "0 이상 2^32 미만의 정수가")
 RATE = Value("RATE", float, lambda rate: 0 <= rate < 1, "0 이상 1 미만의 수가")
@@ -71,9 +80,7 @@ CHECKPOINT = Value(
 )
 NORM = Value("NAME", str, ("post", "pre").__contains__, "post나 pre가")
 NORMALIZATION = Value("NAME", str, ("nfc", "korean").__contains__, "nfc나 korean이")
-POSITIONS = Value(
-    "NAME", str, ("sinusoidal", "learned").__contains__, "sinusoidal이나 learned가"
-)
+POSITIONS = Value("NAME", str, _is_scheme, "위치 인코딩의 표 SCHEMES에 있는 이름이")
 SCHEDULE = Value(
     "NAME",
     str,
@@ -121,7 +128,7 @@ SETTINGS = {
     "d_ff": Setting(WHOLE, "피드포워드 안쪽의 차원."),
     "norm": Setting(NORM, "층 정규화의 자리: post(논문) 또는 pre."),
     "dropout": Setting(RATE, "드롭아웃."),
-    "positions": Setting(POSITIONS, "sinusoidal 또는 learned."),
+    "positions": Setting(POSITIONS, "위치 인코딩. SCHEMES에 있는 이름."),
     "label_smoothing": Setting(RATE, "레이블 스무딩."),
     "schedule": Setting(SCHEDULE, "cosine, paper, constant."),
     "learning_rate": Setting(PEAK, "가장 높은 학습률. paper는 식이 정합니다."),
