@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import secrets
+import stat
 from pathlib import Path
 
 
@@ -44,6 +45,32 @@ def replacing(path):
         partial.unlink(missing_ok=True)
 
 
+def contents(path, largest):
+    """파일의 내용을 통째로 읽습니다. 메모리보다 큰 것을 읽다가 죽지 않습니다.
+
+    Args:
+        path: 파일의 경로.
+        largest: 가장 큰 크기, 바이트.
+
+    Returns:
+        바이트열.
+
+    Raises:
+        OSError: 읽지 못하는 파일, 폴더.
+        ValueError: 너무 큰 파일, 언제 끝날지 모르는 파이프나 장치.
+    """
+    path = Path(path)
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        raise ValueError(f"{path}에는 파일이 필요합니다. 받은 것: 파이프나 장치.")
+    if found.st_size > largest:
+        raise ValueError(
+            f"{path}에는 {largest:,}바이트 이하인 파일이 필요합니다. 받은 것: "
+            f"{found.st_size:,}바이트."
+        )
+    return path.read_bytes()
+
+
 def saved_steps(folder):
     """다 쓴 체크포인트의 스텝을 옛것부터 늘어놓습니다. 내용은 읽지 않습니다.
 
@@ -53,7 +80,7 @@ def saved_steps(folder):
     Returns:
         정수의 목록. 스텝이 적히지 않은 이름은 세지 않습니다.
     """
-    # 색인은 맨 나중에 쓰입니다.
-    names = (path.name for path in Path(folder).glob("step-*.index"))
+    # 색인은 맨 나중에 쓰입니다. glob은 읽을 권한이 없는 폴더를 빈 폴더로 봅니다.
+    names = os.listdir(folder) if os.path.exists(folder) else ()
     matches = (re.fullmatch(r"step-([1-9][0-9]*)\.index", name) for name in names)
     return sorted(int(match[1]) for match in matches if match)

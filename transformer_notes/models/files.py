@@ -8,7 +8,6 @@
 import dataclasses
 import hashlib
 import json
-import re
 import tempfile
 import zlib
 from pathlib import Path
@@ -18,7 +17,7 @@ import safetensors
 import safetensors.numpy
 
 from transformer_notes import _arguments
-from transformer_notes._files import replacing
+from transformer_notes._files import contents, replacing
 from transformer_notes.classification import Classifier
 from transformer_notes.tokenization import Tokenizer
 from transformer_notes.transformer import Transformer, TransformerConfig
@@ -32,13 +31,7 @@ LARGEST = 4 * 2**20
 LARGEST_TOKENIZER = 2**24  # 토크나이저의 압축을 풀었을 때의 가장 큰 크기
 
 _TOKENIZER = "tokenizer"
-_UNSEALED = b"0" * 64  # 해시를 구할 때 해시의 자리에 적는 것
-#: 머리말의 맨 앞. 앞의 여덟 바이트는 safetensors가 적는 머리말의 길이입니다.
-_BEGINNING = re.compile(
-    rb'.{8}\{"__metadata__":\{"transformer_notes":"'
-    rb'\{\\"format\\": ([0-9]{1,9}), \\"sha256\\": \\"([0-9a-f]{64})\\"',
-    re.DOTALL,
-)
+_UNSEALED = "0" * 64  # 해시를 구할 때 해시의 자리에 적는 것
 
 
 def quantise(weight):
@@ -108,7 +101,7 @@ def write(path, model, tokenizer, task, card):
             tensors[key], tensors[_scale(key)] = quantise(weight)
     note = {
         "format": FORMAT,
-        "sha256": _UNSEALED.decode(),
+        "sha256": _UNSEALED,
         "task": task,
         "config": dataclasses.asdict(model.config),
         "card": card,
@@ -121,7 +114,8 @@ def write(path, model, tokenizer, task, card):
             f"{type(error).__name__} ({error})."
         ) from None
     content = safetensors.numpy.save(tensors, {"transformer_notes": note})
-    content = _with_digest(content, hashlib.sha256(content).hexdigest().encode())
+    digest = hashlib.sha256(content).hexdigest()
+    content = _replaced(content, _UNSEALED, digest)
     if len(content) > LARGEST:
         raise ValueError(
             f"model에는 파일이 {LARGEST:,}바이트를 넘지 않는 모델이 필요합니다. 받은 "
@@ -145,30 +139,34 @@ def read(path):
         ValueError: 망가졌거나, 다른 판이 썼거나, `write`가 쓰지 않은 파일.
     """
     path = Path(path)
-    size = path.stat().st_size
-    if size > LARGEST:
-        raise _refusal(path, f"{size:,}바이트. 모델 파일은 {LARGEST:,}바이트까지입니다")
-    content = path.read_bytes()
-    beginning = _BEGINNING.match(content)
-    if beginning is None:
-        raise _refusal(path, f"{size:,}바이트의 다른 파일")
-    number, digest = beginning.groups()
-    if int(number) != FORMAT:
-        raise _refusal(path, f"형식 {int(number)}. 이 판은 형식 {FORMAT}을 읽습니다")
-    unsealed = _with_digest(content, _UNSEALED)
-    if hashlib.sha256(unsealed).hexdigest().encode() != digest:
-        raise _refusal(path, "적힌 해시와 내용이 다른 파일")
     try:
-        return _rebuilt(content)
+        content = contents(path, LARGEST)
+        with safetensors.safe_open(path, "numpy") as opened:
+            note = json.loads((opened.metadata() or {})["transformer_notes"])
+        unsealed = _replaced(content, note["sha256"], _UNSEALED)
+        if hashlib.sha256(unsealed).hexdigest() != note["sha256"]:
+            raise ValueError("적힌 해시와 내용이 다른 파일")
+        if note["format"] != FORMAT:
+            raise ValueError(f"형식 {note['format']}. 이 판은 형식 {FORMAT}을 읽습니다")
+        return _rebuilt(note, safetensors.numpy.load(content))
     except KeyError as error:
-        raise _refusal(path, f"{error}이(가) 없는 파일") from None
+        reason = f"{error}이(가) 없는 파일"
     except (
         safetensors.SafetensorError,
         RecursionError,
         TypeError,
         ValueError,
     ) as error:
-        raise _refusal(path, str(error)) from None
+        reason = str(error)
+    raise ValueError(
+        f"온전한 모델 파일이 필요합니다. 받은 것: {path} ({reason}). 패키지를 다시 "
+        "설치하거나 파일을 다시 받아 주세요."
+    )
+
+
+def _replaced(content, digest, other):
+    """머리말의 해시를 다른 것으로. 머리말이 맨 앞이므로 처음 나온 것이 그것입니다."""
+    return content.replace(digest.encode(), other.encode(), 1)
 
 
 def _check(model, tokenizer, task, card):
@@ -185,21 +183,24 @@ def _check(model, tokenizer, task, card):
             "model과 tokenizer에는 같은 어휘 집합 하나가 필요합니다. 받은 것: 모델의 "
             f"{sorted(sizes)}, 토크나이저의 {tokenizer.vocab_size}."
         )
-    if task == "classify" and len(_labels(card)) != model.num_labels:
-        raise ValueError(
-            f'card["labels"]에는 레이블의 이름 {model.num_labels}개가 필요합니다. 받은 '
-            f"것: {len(_labels(card))}개."
-        )
+    if task == "classify":
+        _check_labels(card.get("labels"), model.num_labels)
+    longest = card.get("longest_source")
+    if longest is not None:
+        _arguments.positive_int('card["longest_source"]', longest)
 
 
-def _labels(card):
-    labels = card.get("labels")
-    if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
+def _check_labels(labels, count):
+    """답 하나에 한 줄씩 적을 수 있는, 서로 다른 이름."""
+    if (
+        not isinstance(labels, list)
+        or not all(isinstance(x, str) and x and x.isprintable() for x in labels)
+        or not len(set(labels)) == len(labels) == count
+    ):
         raise ValueError(
-            'card["labels"]에는 레이블의 이름을 늘어놓은 목록이 필요합니다. 받은 것: '
-            f"{labels!r}."
+            f'card["labels"]에는 서로 다른 레이블의 이름 {count}개를 늘어놓은 목록이 '
+            f"필요합니다. 받은 것: {labels!r}."
         )
-    return labels
 
 
 def _keyed(model):
@@ -212,17 +213,14 @@ def _scale(key):
     return f"{key}.scale"
 
 
-def _rebuilt(content):
+def _rebuilt(note, tensors):
     """해시가 맞는 내용에서 모델과 토크나이저를 되살립니다."""
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    note = json.loads(header["__metadata__"]["transformer_notes"])
-    tensors = safetensors.numpy.load(content)
     tokenizer = _unpacked(tensors.pop(_TOKENIZER))
     config = TransformerConfig(**note["config"])
     _require_room(config, len(tensors))
     task, card = note["task"], note["card"]
     if task == "classify":
-        model = Classifier(config, len(_labels(card)))
+        model = Classifier(config, len(card["labels"]))
     else:
         model = Transformer(config)
     _check(model, tokenizer, task, card)
@@ -278,15 +276,3 @@ def _unpacked(packed):
             return Tokenizer.load(path)
     except (ValueError, zlib.error) as error:
         raise ValueError(f"망가진 토크나이저: {error}") from None
-
-
-def _with_digest(content, digest):
-    start, end = _BEGINNING.match(content).span(2)
-    return content[:start] + digest + content[end:]
-
-
-def _refusal(path, given):
-    return ValueError(
-        f"온전한 모델 파일이 필요합니다. 받은 것: {path} ({given}). 패키지를 다시 "
-        "설치하거나 파일을 다시 받아 주세요."
-    )
