@@ -6,10 +6,13 @@
 
 import csv
 import gzip
+import io
 import unicodedata
 import zlib
-from pathlib import Path
 
+from transformer_notes._files import contents
+
+LARGEST = 2**28  # 파일의 가장 큰 크기, 바이트. gzip을 푼 것도 그렇습니다
 SHOWN = 60  # 메시지에 옮길 글자 수
 
 
@@ -24,17 +27,11 @@ def lines(path):
 
     Raises:
         OSError: 읽지 못하는 파일.
-        ValueError: 망가진 gzip, UTF-8이 아닌 줄.
+        ValueError: 망가진 gzip, 너무 큰 파일, UTF-8이 아닌 줄.
     """
-    content = Path(path).read_bytes()
+    content = contents(path, LARGEST)
     if content.startswith(b"\x1f\x8b"):
-        try:
-            content = gzip.decompress(content)
-        except (EOFError, OSError, zlib.error):
-            raise ValueError(
-                f"{path}에는 온전한 gzip 파일이 필요합니다. 받은 것: 끝이 잘렸거나 "
-                "바뀐 파일. 다시 받아 주세요."
-            ) from None
+        content = unzipped(path, content)
     parts = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not parts[-1]:
         parts.pop()
@@ -47,6 +44,32 @@ def lines(path):
                 "주세요 (예: iconv -f cp949 -t utf-8)."
             ) from None
         yield number, unicodedata.normalize("NFC", text.rstrip("\r"))
+
+
+def unzipped(name, content):
+    """gzip을 풉니다.
+
+    Args:
+        name: 메시지에서 부를 이름.
+        content: gzip으로 줄인 바이트열.
+
+    Raises:
+        ValueError: 망가진 gzip, 풀면 너무 큰 것.
+    """
+    try:
+        with gzip.open(io.BytesIO(content)) as file:
+            found = file.read(LARGEST + 1)
+    except (EOFError, OSError, zlib.error):
+        raise ValueError(
+            f"{name}에는 온전한 gzip 파일이 필요합니다. 받은 것: 끝이 잘렸거나 바뀐 "
+            "파일. 다시 받아 주세요."
+        ) from None
+    if len(found) > LARGEST:
+        raise ValueError(
+            f"{name}에는 풀어도 {LARGEST:,}바이트 이하인 gzip 파일이 필요합니다. 받은 "
+            "것: 더 큰 파일."
+        )
+    return found
 
 
 def read_csv(path, *headers):
@@ -92,9 +115,9 @@ def csv_rows(path):
             return
         except csv.Error as error:
             raise ValueError(
-                f"{path}의 {number}번째 줄에는 따옴표가 짝이 맞는 CSV가 필요합니다. "
-                f"받은 것: csv가 읽지 못한 줄 ({error}). 글 안의 따옴표는 두 번 "
-                "적습니다."
+                f"{path}의 {number}번째 줄에는 따옴표의 짝이 맞고 칸마다 "
+                f"{csv.field_size_limit():,}글자 이하인 CSV가 필요합니다. 받은 것: "
+                f"csv가 읽지 못한 줄 ({error}). 글 안의 따옴표는 두 번 적습니다."
             ) from None
 
 
