@@ -1,13 +1,10 @@
 """명령줄이 지키는 약속: 답의 확률, 되묻기, 뽑기, 터미널."""
 
-import os
-import pty
 import re
-import subprocess
 
 import numpy as np
 import pytest
-from command_line import COMMAND, ROOT, SMALL, refuse, run, write_pairs
+from command_line import SMALL, Terminal, refuse, run, write_pairs
 
 from transformer_notes import decoding
 from transformer_notes.cli import answers as cli_answers
@@ -43,26 +40,22 @@ def test_an_unsure_answer_is_kept_back(opened):
     assert first == shown.stdout.splitlines()[0] and second == f"\t{p[1]:.2f}"
     assert run(*asked).stdout == first.split("\t")[0] + "\n\n"
     (line,) = [x for x in result.stderr.splitlines() if x.startswith("되묻습니다")]
-    assert "2번째 글" in line and f"{least}보다 낮습니다" in line
+    assert "2번째 글" in line and str(least) in line
 
 
-@pytest.mark.parametrize(
-    "text, probability, doubt",
-    [
-        ("2026-11-21", 0.95, ""),
-        ("2026-11-21", 0.85, "0.9보다 낮습니다"),
-        ("2026-02-30", 1.0, "달력에 없는 날"),
-        ("2050-01-01", 1.0, "배운 해"),
-        ("1949-12-31", 1.0, "배운 해"),
-        ("2026-11", 1.0, "달력에 없는 날"),
-    ],
-)
-def test_answers_that_are_no_day_are_kept_back(text, probability, doubt):
-    answer = cli_answers.Reply(text, True, None, probability)
-    assert doubt in cli_answers.doubt(answer, 0.9, dates=True)
-    assert bool(doubt) == bool(cli_answers.doubt(answer, 0.9, dates=True))
-    kept_back = cli_answers.doubt(answer, 0.9, dates=False)
-    assert bool(kept_back) == (probability < 0.9)  # 달력은 날짜에서만 봅니다
+def test_answers_that_are_no_day_are_kept_back():
+    for text, probability, good in (
+        ("2026-11-21", 0.95, True),
+        ("2026-11-21", 0.85, False),
+        ("2026-02-30", 1.0, False),
+        ("2050-01-01", 1.0, False),
+        ("1949-12-31", 1.0, False),
+        ("2026-11", 1.0, False),
+    ):
+        answer = cli_answers.Reply(text, True, None, probability)
+        assert good != bool(cli_answers.doubt(answer, 0.9, dates=True)), text
+        kept_back = cli_answers.doubt(answer, 0.9, dates=False)
+        assert bool(kept_back) == (probability < 0.9)  # 달력은 날짜에서만 봅니다
 
 
 def test_a_folder_of_dates_asks_back_by_itself(tmp_path):
@@ -72,7 +65,7 @@ def test_a_folder_of_dates_asks_back_by_itself(tmp_path):
     assert run(*asked).stdout == "\n"
     result = run(*asked, "--probability")
     assert re.fullmatch(r"\t0\.\d\d\n", result.stdout)
-    assert "되묻습니다: 1번째 글의 답" in result.stderr
+    assert "1번째 글" in result.stderr
 
 
 def test_answers_are_drawn_on_request(opened):
@@ -95,20 +88,21 @@ def test_answers_are_drawn_on_request(opened):
 
 def test_drawing_and_searching_are_two_things(opened, words_model):
     both = "translate", opened, "둘", "--temperature", 1, "--beam", 2
-    assert "--beam과 --temperature" in refuse(*both)
+    assert "--beam" in refuse(*both) and "--temperature" in refuse(*both)
     tokenizer, network = words_model
-    with pytest.raises(ValueError, match="beam_size와 temperature"):
+    with pytest.raises(ValueError, match="beam_size.*temperature"):
         decoding.translate(network, tokenizer, ["둘"], beam_size=2, temperature=1.0)
     for name in ("seed", "top_k", "top_p"):
         flag = "--" + name.replace("_", "-")
         line = refuse("translate", opened, "둘", flag, 1)
-        assert f"{flag}는 --temperature와 함께" in line
-        with pytest.raises(ValueError, match="temperature가 함께"):
+        assert flag in line and "--temperature" in line
+        with pytest.raises(ValueError, match="temperature"):
             decoding.translate(network, tokenizer, ["둘"], **{name: 1})
     largest = tokenizer.vocab_size
     drawn = "translate", opened, "둘", "--temperature", 1, "--top-k"
     run(*drawn, largest)
-    assert f"어휘 집합의 크기 {largest} 이하" in refuse(*drawn, largest + 1)
+    line = refuse(*drawn, largest + 1)
+    assert "--top-k" in line and str(largest) in line
 
 
 def test_unknown_characters_are_read_as_what_they_mean(opened, words_model, tmp_path):
@@ -134,8 +128,7 @@ def test_known_characters_stay_as_they_were_learned(tmp_path):
 def test_the_losses_are_said_to_differ_only_when_they_do(tmp_path):
     pairs = write_pairs(tmp_path / "pairs.tsv")
     once = ["--data", pairs, *SMALL, "--epochs", 1]
-    said = "스무딩 0.1이 들어 있고 검증 손실에는 없습니다"
-    assert said in run("train", tmp_path / "with", *once).stdout
+    assert "스무딩 0.1" in run("train", tmp_path / "with", *once).stdout
     plain = run("train", tmp_path / "without", *once, "--label-smoothing", 0).stdout
     assert "스무딩" not in plain
 
@@ -147,43 +140,26 @@ def test_the_version_is_said():
 # --- 터미널 --------------------------------------------------------------------------
 
 
-def on_a_terminal(*arguments, typed=b""):
-    """진짜 터미널에서 실행하고, 화면에 나온 것을 돌려줍니다."""
-    inside, outside = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
-    with subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
-        cwd=ROOT,
-        env=environment,
-        stdin=outside,
-        stdout=outside,
-        stderr=outside,
-    ) as process:
-        os.close(outside)
-        shown = b""
-        try:
-            while chunk := os.read(inside, 65536):
-                shown += chunk
-                if typed and b"> " in shown:
-                    os.write(inside, typed)
-                    typed = b""
-        except OSError:  # 프로그램이 터미널을 닫았습니다
-            pass
-        process.wait(timeout=600)
-    os.close(inside)
-    return process.returncode, shown.decode("utf-8", "replace")
+def test_a_terminal_has_a_prompt_and_lets_the_line_be_edited(words, request):
+    """넷을 지우고 고칩니다. 끝나지 않은 줄의 Ctrl-C는 그 줄만 지웁니다."""
+    terminal = Terminal("translate", words)
+    request.addfinalizer(terminal.kill)
+    for typed, said in {
+        "하나 둘 넷\x1b[D\x1b[3~셋\r": "123\r\n",
+        "다섯\x03영 영 영\r": "000\r\n",
+    }.items():
+        terminal.wait_for(">")
+        terminal.type(typed)
+        terminal.wait_for(said)
+    terminal.wait_for(">")
+    terminal.type("\x04")
+    assert terminal.end() == 0
 
 
-def test_a_terminal_has_a_prompt_and_lets_the_line_be_edited(words):
-    """왼쪽 화살표를 두 번 누르고 고칩니다. 줄을 고치지 못하면 ^[[D가 글에 남습니다."""
-    typed = "하나 둘 넷".encode() + b"\x1b[D" + b"\x1b[3~" + "셋".encode() + b"\r\x04"
-    code, shown = on_a_terminal("translate", words, typed=typed)
-    assert code == 0 and "> " in shown and "끝내려면 Ctrl-D" in shown
-    assert re.search(r"^123\r$", shown, re.M), shown
-    assert "^[[D" not in shown and "학습에서 보지 못한" not in shown
-
-
-def test_scoring_shows_how_far_it_is_on_a_terminal_only(words):
-    code, shown = on_a_terminal("evaluate", words)
-    assert code == 0 and "채점" in shown and "100%" in shown
-    assert "채점" not in run("evaluate", words).output
+def test_scoring_shows_how_far_it_is_on_a_terminal_only(words, request):
+    terminal = Terminal("evaluate", words)
+    request.addfinalizer(terminal.kill)
+    terminal.wait_for("100%")
+    terminal.wait_for("\n")
+    terminal.process.wait(timeout=600)
+    assert "100%" not in run("evaluate", words).stderr

@@ -1,7 +1,8 @@
 """명령줄이 지키는 약속: 글을 분류하는 레시피와 대화의 레시피."""
 
-import json
 import re
+import shutil
+from pathlib import Path
 
 import chatbot
 import classification
@@ -60,8 +61,8 @@ def reader(tmp_path_factory):
 
 def test_a_run_folder_of_reviews_holds_its_labels(reader):
     record = run_folder.read(reader)
-    assert record["recipe"] == "classification"
-    assert record["labels"] == ["긍정", "부정"]
+    assert record.recipe == "classification"
+    assert record.labels == ["긍정", "부정"]
     tokenizer, model = run_folder.open_model(reader, record)
     assert isinstance(model, Classifier) and model.num_labels == 2
     assert tokenizer.normalize("정말!!!!!   좋은") == "정말!! 좋은"
@@ -100,41 +101,46 @@ def test_a_folder_classifies_texts(reader):
         lines = run(*asked, *texts).stdout.splitlines()
         assert [line.split("\t")[0] for line in lines] == ["긍정", "부정"]
     line = refuse("translate", reader, texts[0])
-    assert "글을 분류하는 모델" in line and "classify" in line
+    assert str(reader) in line and "classify" in line
 
 
 def test_labels_that_were_not_learned_are_left_out(reader, tmp_path):
     path = tmp_path / "new.tsv"
     path.write_text("정말 멋진 책\t긍정\n정말 책\t글쎄\n", encoding="utf-8")
     result = run("evaluate", reader, "--data", path)
-    assert "학습에 없던 레이블의 짝 1개를 뺍니다" in result.stderr
+    assert "1개" in result.stderr
     assert result.stdout.startswith("짝         1개\n")
     path.write_text("정말 책\t글쎄\n", encoding="utf-8")
-    assert "채점할 짝이 남지" in run("evaluate", reader, "--data", path, code=2).stderr
+    run("evaluate", reader, "--data", path, code=2)
+
+
+def test_labels_that_were_exchanged_are_noticed(reader, tmp_path):
+    folder = Path(shutil.copytree(reader, tmp_path / "copied"))
+    path = folder / "run.json"
+    text = path.read_text("utf-8")
+    for label, other in (("긍정", "부정"), ("긍정", "긌정")):
+        path.write_text(text.replace(label, other), encoding="utf-8")
+        assert str(path) in refuse("classify", "--model", folder, "책", code=1)
 
 
 def test_labels_that_are_numbers_keep_their_order(tmp_path):
     data = write_reviews(tmp_path / "x.tsv", labels=("10", "9"))
     once = "--recipe", "classification", "--data", data, *TINY, "--epochs", 1
     run("train", tmp_path / "run", *once)
-    assert run_folder.read(tmp_path / "run")["labels"] == ["9", "10"]
+    assert run_folder.read(tmp_path / "run").labels == ["9", "10"]
     same = write_reviews(tmp_path / "y.tsv", labels=("1", "1"))
     asked = "--recipe", "classification", "--data", same
-    assert "서로 다른 레이블이 둘 이상" in refuse("train", tmp_path / "no", *asked)
+    assert "레이블" in refuse("train", tmp_path / "no", *asked)
 
 
 def test_the_chatbot_learns_the_bundled_conversations(tmp_path, monkeypatch):
     folder = tmp_path / "chat"
     run("train", folder, "--recipe", "chatbot", *TINY, "--epochs", 1)
     record = run_folder.read(folder)
-    assert (record["recipe"], record["data"], record["labels"]) == (
-        "chatbot",
-        None,
-        None,
-    )
+    assert (record.recipe, record.data, record.labels) == ("chatbot", None, None)
     own = RECIPES["chatbot"].settings
-    assert record["settings"]["vocab_size"] == own["vocab_size"]
-    assert record["settings"]["epochs"] == 1 != own["epochs"]
+    assert record.settings["vocab_size"] == own["vocab_size"]
+    assert record.settings["epochs"] == 1 != own["epochs"]
 
     talks = {talk[:2] for talk in corpora.conversations()}
     lines = (folder / "held_out.tsv").read_text("utf-8").splitlines()
@@ -148,7 +154,7 @@ def test_the_chatbot_learns_the_bundled_conversations(tmp_path, monkeypatch):
         ]
         assert not sides[0] & sides[1]
     assert "이미 끝난" in run("train", folder).stdout
-    assert "패키지의 데이터로" in refuse("train", folder, "--data", folder / "run.json")
+    assert "--data" in refuse("train", folder, "--data", folder / "run.json")
     assert len(run("translate", folder, "안녕?").stdout.splitlines()) == 1
 
     # 답은 토크나이저가 읽는 꼴로 견줍니다. 그보다 더 줄인 것은 틀린 답입니다.
@@ -163,11 +169,6 @@ def test_the_chatbot_learns_the_bundled_conversations(tmp_path, monkeypatch):
         ],
     )
     assert "50.00% (1개)" in run("evaluate", folder, "--data", asked).stdout
-
-    path = folder / "run.json"
-    broken = json.loads(path.read_text("utf-8")) | {"recipe": "translation"}
-    path.write_text(json.dumps(broken), encoding="utf-8")
-    assert "translation에는 data가" in refuse("translate", folder, "안녕", code=1)
 
 
 def of_the_page(settings, norm_first, **chosen):
@@ -199,10 +200,11 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_recipe_trains_as_the_program_of_its_page(name):
-    settings, page = RECIPES[name].settings, PAGES[name]
-    named = settings.keys() & page.keys()
+def test_a_recipe_trains_as_the_program_of_its_page():
     model = {"d_model", "num_heads", "num_layers", "d_ff", "norm", "dropout"}
-    assert model | {"vocab_size", "tokens", "epochs"} <= named
-    assert {key: settings[key] for key in named} == {key: page[key] for key in named}
+    for name, page in PAGES.items():
+        settings = RECIPES[name].settings
+        named = settings.keys() & page.keys()
+        assert model | {"vocab_size", "tokens", "epochs"} <= named
+        for key in named:
+            assert settings[key] == page[key], (name, key)

@@ -11,11 +11,12 @@ from transformer_notes.cli.korean import (
     BadInput,
     Command,
     os_error_reason,
+    put,
     say,
 )
-from transformer_notes.cli.options import MODEL, PICTURE, TEMPERATURE, Value
+from transformer_notes.cli.options import BEAM, MODEL, PICTURE, TEMPERATURE
 
-BEAM = Value("N", int, lambda n: 1 <= n <= 64, "1 이상 64 이하의 정수가")
+ASK = "물을 것을 적고 Enter를 누르세요. 도움말은 /help, 끝내려면 /bye."
 HANGUL = re.compile("[가-힣ㄱ-ㆎ\u1100-\u11ff]")
 HELP = """\
   /beam 4             빔 탐색으로 답합니다. /beam 1이면 처음의 그리디입니다.
@@ -37,8 +38,8 @@ def chat(folder, name):
     온 모델이 답합니다. 물음 하나에 답 하나씩이고, 앞에서 한 말은
     기억하지 않습니다.
 
-    터미널이 아니면 표준 입력을 한 줄씩 읽고 답을 한 줄씩 적습니다. 답이
-    없는 줄에는 빈 줄을 적으므로 물음과 답의 줄이 맞습니다.
+    터미널이 아니면 표준 입력을 한 줄씩 읽고 답을 한 줄씩 적습니다. 명령이나
+    답이 없는 줄에는 빈 줄을 적으므로 물음과 답의 줄이 맞습니다.
 
     /로 시작하는 줄은 명령입니다. /help를 쳐 보세요.
 
@@ -53,22 +54,21 @@ def chat(folder, name):
     typed = sys.stdin.isatty()
     if typed:
         say("물음 하나에 답 하나씩 합니다. 앞에서 한 말은 기억하지 않습니다.")
-        say("도움말은 /help, 끝내려면 /bye.")
-        lines = _typed()
-    else:
-        lines = _standard_input()
-    for line in lines:
+    for line in texts.lines(ASK):
+        answer, more = "", True
         try:
             if line.startswith("/"):
-                if not conversation.obey(line):
-                    break
-            elif (answer := conversation.answer(line)) or not typed:
-                click.echo(answer)
-                sys.stdout.flush()
+                more = conversation.obey(line)
+            else:
+                answer = conversation.answer(" ".join(line.split()))
         except KeyboardInterrupt:
             if not typed:
                 raise
             say("답을 멈추었습니다.")
+        if answer or not typed:
+            put(answer)
+        if not more:
+            break
 
 
 def _open(folder, name):
@@ -83,50 +83,6 @@ def _open(folder, name):
             f"{folder or name}, 글을 분류하는 모델. classify로 써 보세요."
         )
     return opened
-
-
-def _typed():
-    """터미널에서 한 줄씩 받습니다. 화살표로 줄을 고치고 지난 줄을 부릅니다."""
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.key_binding import KeyBindings
-    from prompt_toolkit.output import create_output
-
-    keys = KeyBindings()
-
-    @keys.add("c-c")
-    def _(event):
-        if event.current_buffer.text:
-            event.current_buffer.reset()
-        else:
-            event.app.exit(exception=EOFError)
-
-    # 답을 파일로 보낼 때에는 프롬프트가 그 파일에 섞이지 않게 합니다.
-    output = create_output(always_prefer_tty=True)
-    session = PromptSession(
-        "> ", key_bindings=keys, output=output, reserve_space_for_menu=0
-    )
-    while True:
-        try:
-            line = " ".join(session.prompt().split())
-        except KeyboardInterrupt:  # 물음을 받을 채비를 하던 때의 Ctrl-C
-            continue
-        except EOFError:
-            return
-        if line:
-            yield line
-        else:
-            say("물을 것을 적고 Enter를 누르세요. 도움말은 /help.")
-
-
-def _standard_input():
-    stream = click.get_binary_stream("stdin")
-    for number, raw in enumerate(iter(stream.readline, b""), start=1):
-        try:
-            line = pairs.decode_line(raw, number, "표준 입력").lstrip("\ufeff")
-        except BadInput as error:
-            say(error.message)
-            line = ""
-        yield " ".join(line.split())
 
 
 class _Conversation:

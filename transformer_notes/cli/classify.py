@@ -3,7 +3,7 @@
 import click
 
 from transformer_notes.cli import texts, trained
-from transformer_notes.cli.korean import BadInput, Command
+from transformer_notes.cli.korean import BadInput, Command, put
 from transformer_notes.cli.options import MODEL, checkpoint_option
 
 
@@ -46,8 +46,8 @@ def classify(given, name, checkpoint):
         in_order = iter(found)
         for _, text in group:
             if not text:
-                click.echo("")
+                put("")
                 continue
             chances = next(in_order)
             best = chances.argmax()
-            click.echo(f"{opened.labels[best]}\t{chances[best]:.2f}")
+            put(opened.labels[best], f"{chances[best]:.2f}")

@@ -4,13 +4,7 @@ from pathlib import Path
 
 import click
 
-from transformer_notes.cli.korean import (
-    BadInput,
-    Command,
-    Failed,
-    say,
-    start_tensorflow,
-)
+from transformer_notes.cli.korean import BadInput, Command, Failed, put, say
 from transformer_notes.corpora import downloads
 
 
@@ -37,12 +31,10 @@ def data(name, folder, mirror):
       transformer-notes data chatbot
       transformer-notes data nsmc --folder data
     """
-    if name == "python_docs":  # 짝을 고르는 모듈이 TensorFlow와 함께 올라옵니다
-        start_tensorflow()
     try:
         path = downloads.download(name, folder, mirror, say)
     except downloads.DownloadError as error:
         raise Failed(str(error)) from None
     except ValueError as error:
         raise BadInput(str(error)) from None
-    click.echo(path)
+    put(str(path))

@@ -6,7 +6,7 @@ from collections import Counter
 import click
 
 from transformer_notes.cli import answers, pairs, run_folder
-from transformer_notes.cli.korean import BadInput, Command, warn
+from transformer_notes.cli.korean import BadInput, Command, put, warn
 from transformer_notes.cli.options import (
     FILE,
     beam_option,
@@ -34,16 +34,14 @@ def evaluate(folder, data, beam_size, checkpoint):
       transformer-notes evaluate runs/my --data test.tsv
     """
     record = run_folder.read(folder)
-    labels = record["labels"]
+    labels = record.labels
     if labels and beam_size is not None:
         raise BadInput("--beam은 글로 답하는 모델의 것입니다. 빼 주세요.")
-    path = folder / "held_out.tsv" if data is None else data
-    if data is None and not path.exists():
-        raise run_folder.damaged(path, "파일이 없습니다")
+    path = run_folder.whole(folder, record, "held_out.tsv") if data is None else data
     rows, _ = pairs.read(path)
     tokenizer, model = run_folder.open_model(folder, record, checkpoint)
     given = [(pairs.readable(tokenizer, row.source), row.target) for row in rows]
-    longest = record["settings"]["max_length"]
+    longest = record.settings["max_length"]
     kept, ids = pairs.encode(tokenizer, given, longest, labels)
     if not ids:
         raise BadInput(
@@ -61,15 +59,15 @@ def evaluate(folder, data, beam_size, checkpoint):
     longest = max(len(row) for pair in ids for row in pair)
     batches = training.Batches(ids, tokens=answers.BATCH * longest)
     loss, accuracy = training.evaluate(model, batches)
-    click.echo(f"짝         {len(ids):,}개")
+    put(f"짝         {len(ids):,}개")
     if not labels:
         right = _count_exact(model, tokenizer, kept, beam_size)
-        click.echo(f"완전 일치  {100 * right / len(ids):.2f}% ({right:,}개)")
-    click.echo(f"손실       {loss:.4f} (스무딩 없이)")
-    click.echo(f"정확도     {100 * accuracy:.2f}%")
+        put(f"완전 일치  {100 * right / len(ids):.2f}% ({right:,}개)")
+    put(f"손실       {loss:.4f} (스무딩 없이)")
+    put(f"정확도     {100 * accuracy:.2f}%")
     if labels:
         ((label, most),) = Counter(label for _, label in kept).most_common(1)
-        click.echo(f"늘 같은 답 {100 * most / len(kept):.2f}% ({label!r})")
+        put(f"늘 같은 답 {100 * most / len(kept):.2f}% ({label!r})")
 
 
 def _count_exact(model, tokenizer, kept, beam_size):

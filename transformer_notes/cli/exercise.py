@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from transformer_notes import exercises
-from transformer_notes.cli.korean import BadInput, Command
+from transformer_notes._files import replacing
+from transformer_notes.cli.korean import BadInput, Command, put
 from transformer_notes.cli.options import FILE, KIND
 
 
@@ -27,15 +28,12 @@ def exercise(kind, file):
     """
     if kind is None:
         for known in exercises.kinds():
-            click.echo(f"{known:22}{exercises.title(known)}")
+            put(f"{known:22}{exercises.title(known)}")
         return
     file = file or Path(f"my_{kind}.py")
-    try:
-        with open(file, "x", encoding="utf-8") as new:
-            new.write(exercises.skeleton(kind))
-    except FileExistsError:
-        raise BadInput(
-            f"이미 있는 파일에는 적지 않습니다: {file}. 다른 이름을 주세요."
-        ) from None
-    click.echo(f"{file}에 뼈대를 적었습니다. 빈자리를 채운 다음 확인하세요.")
-    click.echo(f"  transformer-notes check {file}:{exercises.name(kind)} --as {kind}")
+    if file.exists():
+        raise BadInput(f"이미 있는 파일에는 적지 않습니다: {file}. 다른 이름을 주세요.")
+    with replacing(file) as partial:
+        partial.write_text(exercises.skeleton(kind), encoding="utf-8")
+    put(f"{file}에 뼈대를 적었습니다. 빈자리를 채운 다음 확인하세요.")
+    put(f"  transformer-notes check {file}:{exercises.name(kind)} --as {kind}")

@@ -3,11 +3,17 @@
 import contextlib
 import errno
 import os
+import re
 import shlex
 import sys
 import warnings
 
 import click
+
+#: 커서를 옮기거나 글의 방향을 바꾸는 글자. 파일과 입력에서 온 것일 수 있습니다.
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
 
 
 class BadInput(click.ClickException):
@@ -72,6 +78,8 @@ class Group(Command, click.Group):
             return super().main(args, prog_name, standalone_mode=False, **extra)
         with _korean_output():
             try:
+                if sys.stdout is None:
+                    raise Failed("표준 출력이 닫혀 있어 아무것도 적지 못합니다.")
                 code = super().main(args, prog_name, standalone_mode=False, **extra)
                 sys.stdout.flush()
             except click.exceptions.NoArgsIsHelpError as error:
@@ -87,6 +95,9 @@ class Group(Command, click.Group):
                 code = 1
                 say(f"오류: {_explain_os_error(error)}")
                 _drop_unwritten()
+            except MemoryError:
+                code = 1
+                say("오류: 메모리가 모자랍니다.")
         sys.exit(code or 0)
 
 
@@ -95,12 +106,9 @@ def _explain(error):
     if not isinstance(error, click.UsageError):
         return " ".join(error.message.split())
     if isinstance(error, click.MissingParameter):
-        param = error.param
-        option = isinstance(param, click.Option)
-        name = param.opts[-1] if option else param.human_readable_name
-        message = f"{name}이(가) 빠졌습니다."
+        message = f"{_name(error.param)}이(가) 빠졌습니다."
     elif isinstance(error, click.BadParameter):
-        message = f"{error.param.opts[-1]}에는 {error.message}"
+        message = f"{_name(error.param)}에는 {error.message}"
     elif isinstance(error, click.NoSuchOption):
         message = f"없는 옵션입니다: {error.option_name}."
     elif isinstance(error, click.exceptions.NoSuchCommand):
@@ -121,6 +129,13 @@ def _explain(error):
     return f"{message} 도움말: {error.ctx.command_path} --help"
 
 
+def _name(param):
+    """옵션이나 인자를 도움말에 적힌 대로 부르는 이름."""
+    if isinstance(param, click.Option):
+        return param.opts[-1]
+    return param.human_readable_name.strip("[]")
+
+
 def os_error_reason(error):
     """파일을 다루다 난 예외의 까닭을 한국어로 말합니다. 마침표는 없습니다."""
     own_words = {
@@ -133,15 +148,19 @@ def os_error_reason(error):
         errno.EISDIR: "파일이 아니라 폴더입니다",
         errno.ENOTDIR: "길 가운데에 폴더가 아닌 것이 있습니다",
         errno.ENAMETOOLONG: "이름이 너무 깁니다",
+        errno.ENOTEMPTY: "비어 있지 않은 폴더입니다",
+        errno.ELOOP: "심볼릭 링크가 끝없이 이어집니다",
     }
     message = error.strerror or str(error)
     if error.errno is not None and message == os.strerror(error.errno):
-        message = own_words.get(error.errno, message)
+        return own_words.get(error.errno, f"운영 체제가 거절했습니다: {message}")
     return message
 
 
 def _explain_os_error(error):
-    where = f" ({error.filename})" if error.filename else ""
+    # 이름을 바꾸다 난 예외에서는 나중 이름이 쓰려던 파일입니다.
+    path = error.filename2 or error.filename
+    where = f" ({path})" if path else ""
     return f"{os_error_reason(error)}{where}."
 
 
@@ -153,9 +172,20 @@ def _drop_unwritten():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def put(*fields):
+    """표준 출력에 한 줄을 적습니다. 칸이 여럿이면 탭으로 나눕니다."""
+    click.echo("\t".join(map(_visible, fields)))
+
+
 def say(message):
-    """표준 오류에 한 줄을 적습니다. 표준 출력에는 답만 적습니다."""
-    click.echo(message, err=True)
+    """표준 오류에 적습니다. 표준 출력에는 답만 적습니다."""
+    for line in message.split("\n"):
+        click.echo(_visible(line), err=True)
+
+
+def _visible(text):
+    """터미널을 움직이는 글자를 파이썬의 글처럼 풀어 적습니다."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def warn(message):
@@ -165,6 +195,10 @@ def warn(message):
 @contextlib.contextmanager
 def _korean_output():
     """한글을 적지 못하는 터미널에서도 죽지 않게 하고, 경고는 우리 것만 보입니다."""
+    if sys.stdin is None:  # 닫아 두고 부르면 파이썬은 None을 둡니다
+        sys.stdin = open(os.devnull, encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

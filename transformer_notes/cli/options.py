@@ -1,4 +1,4 @@
-"""옵션: 이름, 기본값, 받아들일 값. 학습 폴더의 run.json도 이 표로 검사합니다."""
+"""옵션: 이름, 기본값, 받아들일 값."""
 
 import contextlib
 from pathlib import Path
@@ -29,10 +29,6 @@ class Value(click.ParamType):
                 return read
         self.fail(f"{self.expected} 필요합니다. 받은 것: {value!r}.", param, ctx)
 
-    def holds(self, value):
-        """이미 읽은 값이 이 타입이고 조건에 맞는지. 1과 1.0과 True는 서로 다릅니다."""
-        return type(value) is self.kind and self.accepts(value)
-
 
 def _checkpoint(text):
     """best는 그대로, 나머지는 평균할 새 체크포인트의 수로 읽습니다."""
@@ -62,47 +58,52 @@ def _is_scheme(name):
     return name in SCHEMES
 
 
-WHOLE = Value("N", int, lambda n: 1 <= n < 2**31, "1 이상 2^31 미만의 정수가")
+def whole(most):
+    """1에서 most까지의 정수. 넘는 것은 학습을 시작하기도 전에 메모리를 다 씁니다."""
+    return Value("N", int, lambda n: 1 <= n <= most, f"1 이상 {most:,} 이하의 정수가")
+
+
+def one_of(*choices, name="NAME"):
+    """이름 가운데 하나."""
+    expected = f"{', '.join(choices)} 가운데 하나가"
+    return Value(name, str, choices.__contains__, expected)
+
+
+BEAM = whole(64)
+TOP_K = whole(10**6)
 SEED = Value("N", int, lambda n: 0 <= n < 2**32, "0 이상 2^32 미만의 정수가")
+HELD_OUT = Value("RATE", float, lambda r: 0 <= r <= 0.5, "0 이상 0.5 이하의 수가")
 RATE = Value("RATE", float, lambda rate: 0 <= rate < 1, "0 이상 1 미만의 수가")
 CHANCE = Value("P", float, lambda p: 0 <= p <= 1, "0과 1 사이의 수가")
 PEAK = Value("RATE", float, lambda rate: 0 < rate < 1, "0보다 크고 1보다 작은 수가")
 TOP_P = Value("P", float, lambda p: 0 < p <= 1, "0보다 크고 1 이하인 수가")
 TEMPERATURE = Value("T", float, lambda t: 0 < t <= 100, "0보다 크고 100 이하인 수가")
-RECIPE = Value(
-    "NAME", str, tuple(RECIPES).__contains__, f"{', '.join(RECIPES)} 가운데 하나가"
-)
+RECIPE = one_of(*RECIPES)
 CHECKPOINT = Value(
     "WHICH",
     _checkpoint,
     lambda which: which == "best" or which >= 1,
     "best, newest, average:N(N은 1 이상의 정수) 가운데 하나가",
 )
-NORM = Value("NAME", str, ("post", "pre").__contains__, "post나 pre가")
-NORMALIZATION = Value("NAME", str, ("nfc", "korean").__contains__, "nfc나 korean이")
+NORM = one_of("post", "pre")
+NORMALIZATION = one_of("nfc", "korean")
 POSITIONS = Value("NAME", str, _is_scheme, "위치 인코딩의 표 SCHEMES에 있는 이름이")
-SCHEDULE = Value(
-    "NAME",
-    str,
-    ("cosine", "paper", "constant").__contains__,
-    "cosine, paper, constant 가운데 하나가",
-)
+SCHEDULE = one_of("cosine", "paper", "constant")
 MODEL = Value("NAME", str, bool, "모델의 이름이나 파일이")
-KIND = Value(
-    "KIND",
-    str,
-    lambda kind: kind in exercises.kinds(),
-    f"{', '.join(exercises.kinds())} 가운데 하나가",
-)
+KIND = one_of(*exercises.kinds(), name="KIND")
 TARGET = Value("FILE:NAME", _target, bool, "my_file.py:my_function처럼 적은 이름이")
 NAME = Value("NAME", str, str.isidentifier, "FILE에 있는 이름이")
-MASK_TRUE = Value("WHAT", str, ("attend", "hide").__contains__, "attend나 hide가")
+MASK_TRUE = one_of("attend", "hide", name="WHAT")
 AMOUNT = Value("N", float, lambda n: 0 < n < 2**31, "0보다 크고 2^31보다 작은 수가")
-FILE = Value("FILE", Path, lambda path: path.name, "파일의 경로가")
+FILE = Value(
+    "FILE", Path, lambda path: path.name and "\0" not in str(path), "파일의 경로가"
+)
 PICTURE = Value(
     "PICTURE",
     Path,
-    lambda path: path.suffix.lower() in (".png", ".svg", ".pdf"),
+    lambda path: (
+        "\0" not in str(path) and path.suffix.lower() in (".png", ".svg", ".pdf")
+    ),
     "이름이 .png, .svg, .pdf로 끝나는 파일이",
 )
 
@@ -116,25 +117,25 @@ class Setting(NamedTuple):
 
 #: 학습의 설정. run.json에 모두 적힙니다.
 SETTINGS = {
-    "epochs": Setting(WHOLE, "에폭 수. 이어 갈 때 늘려도 됩니다."),
-    "count": Setting(WHOLE, "만들 날짜의 수 (dates에서만)."),
-    "held_out": Setting(RATE, "학습에서 떼어 둘 비율. 적어도 하나."),
+    "epochs": Setting(whole(10**6), "에폭 수. 이어 갈 때 늘려도 됩니다."),
+    "count": Setting(whole(10**7), "만들 날짜의 수 (dates에서만)."),
+    "held_out": Setting(HELD_OUT, "학습에서 떼어 둘 비율. 적어도 하나."),
     "normalization": Setting(NORMALIZATION, "nfc 또는 korean."),
-    "vocab_size": Setting(WHOLE, "어휘 집합의 크기. -는 글자마다 하나."),
-    "max_length": Setting(WHOLE, "입력과 답의 가장 긴 토큰 수."),
-    "d_model": Setting(WHOLE, "모델의 차원."),
-    "num_heads": Setting(WHOLE, "헤드의 수."),
-    "num_layers": Setting(WHOLE, "인코더와 디코더의 층 수."),
-    "d_ff": Setting(WHOLE, "피드포워드 안쪽의 차원."),
+    "vocab_size": Setting(whole(10**6), "어휘 집합의 크기. -는 글자마다 하나."),
+    "max_length": Setting(whole(10**5), "입력과 답의 가장 긴 토큰 수."),
+    "d_model": Setting(whole(2**14), "모델의 차원."),
+    "num_heads": Setting(whole(2**10), "헤드의 수."),
+    "num_layers": Setting(whole(100), "인코더와 디코더의 층 수."),
+    "d_ff": Setting(whole(2**16), "피드포워드 안쪽의 차원."),
     "norm": Setting(NORM, "층 정규화의 자리: post(논문) 또는 pre."),
     "dropout": Setting(RATE, "드롭아웃."),
     "positions": Setting(POSITIONS, "위치 인코딩. SCHEMES에 있는 이름."),
     "label_smoothing": Setting(RATE, "레이블 스무딩."),
     "schedule": Setting(SCHEDULE, "cosine, paper, constant."),
     "learning_rate": Setting(PEAK, "가장 높은 학습률. paper는 식이 정합니다."),
-    "warmup_steps": Setting(WHOLE, "웜업의 스텝 수."),
-    "tokens": Setting(WHOLE, "배치 하나의 토큰 수."),
-    "save_every": Setting(WHOLE, "체크포인트를 쓸 간격. -는 에폭마다."),
+    "warmup_steps": Setting(whole(10**9), "웜업의 스텝 수."),
+    "tokens": Setting(whole(10**7), "배치 하나의 토큰 수."),
+    "save_every": Setting(whole(10**9), "체크포인트를 쓸 간격. -는 에폭마다."),
     "seed": Setting(SEED, "난수의 시드."),
 }
 
@@ -177,7 +178,7 @@ run_folder_argument = click.argument("folder", metavar="RUN_FOLDER", type=Path)
 beam_option = click.option(
     "--beam",
     "beam_size",
-    type=WHOLE,
+    type=BEAM,
     help="빔 탐색의 크기. [기본값: 쓰지 않음(그리디)]",
 )
 checkpoint_option = click.option(

@@ -6,8 +6,13 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from transformer_notes.cli.korean import BadInput, start_tensorflow, warn
+from transformer_notes import corpora
+from transformer_notes._files import contents
+from transformer_notes.cli.korean import BadInput, warn
 from transformer_notes.cli.recipes import RECIPES
+from transformer_notes.corpora import reviews, tables
+
+LONGEST = 10_000  # 한 줄의 가장 긴 글, 글자. 더 길면 토크나이저가 몇 분을 셉니다
 
 
 class Row(NamedTuple):
@@ -24,14 +29,10 @@ def read(path):
 
     첫 줄이 공개된 말뭉치의 것이면 `corpora`가 읽습니다. 아니면 두 칸의 파일입니다.
     """
-    digest = hashlib.sha256(read_bytes(path)).hexdigest()
-    start_tensorflow()
-    from transformer_notes import corpora
-    from transformer_notes.corpora import reviews, tables
-
     comma = path.name.lower().removesuffix(".gz").endswith(".csv")
     rows = tables.csv_rows if comma else tables.tsv_rows
     try:
+        digest = hashlib.sha256(contents(path, tables.LARGEST)).hexdigest()
         _, first = next(rows(path), (0, []))
         first = tuple(field.strip() for field in first)
         if first == ("Q", "A", "label"):
@@ -44,6 +45,10 @@ def read(path):
         else:
             form = "입력,답" if comma else "입력<탭>답"
             found = _two_columns(path, rows(path), form)
+    except FileNotFoundError:
+        raise BadInput(f"파일이 없습니다: {path}.") from None
+    except IsADirectoryError:
+        raise BadInput(f"파일이 필요합니다. 받은 것: 폴더 {path}.") from None
     except ValueError as error:
         raise BadInput(str(error)) from None
     if not found:
@@ -58,16 +63,11 @@ def bundled(recipe):
     """패키지에 든 데이터. 날짜는 나눌 때 만들므로 여기에서는 없습니다."""
     if recipe == "dates":
         return None, None
-    start_tensorflow()
-    from transformer_notes import corpora
-
     return [Row(*talk[:2]) for talk in corpora.conversations()], None
 
 
 def _two_columns(path, rows, form):
     """`입력`과 `답`뿐인 줄. 빈 줄은 세어 알리고 건너뜁니다."""
-    from transformer_notes.corpora import tables
-
     found, empty = [], 0
     for number, fields in rows:
         fields = [field.strip() for field in fields]
@@ -78,6 +78,8 @@ def _two_columns(path, rows, form):
         else:
             given = f"칸 {len(fields)}개: {' | '.join(fields)}"
             raise tables.refuse(path, number, f"'{form}'이", given)
+        if len("".join(fields)) > LONGEST:
+            raise tables.refuse(path, number, f"{LONGEST:,}글자 이하인 줄이", fields[0])
     if found and empty:
         warn(f"{path}의 빈 줄 {empty:,}개를 건너뜁니다.")
     return found
@@ -91,29 +93,6 @@ def write(path, pairs):
     """`read`가 읽는 꼴로 적습니다."""
     lines = "".join(f"{source}\t{target}\n" for source, target in pairs)
     path.write_text(lines, encoding="utf-8", newline="\n")
-
-
-def read_bytes(path):
-    """파일의 내용. 읽지 못하면 그 까닭을 말합니다."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise BadInput(f"파일이 없습니다: {path}.") from None
-    except IsADirectoryError:
-        raise BadInput(f"파일이 필요합니다. 받은 것: 폴더 {path}.") from None
-    except PermissionError:
-        raise BadInput(f"파일을 읽을 권한이 없습니다: {path}.") from None
-
-
-def decode_line(raw, number, name):
-    """UTF-8로 적은 한 줄. 줄바꿈은 뗍니다."""
-    try:
-        return raw.decode("utf-8").rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise BadInput(
-            f"{name}의 {number}번째 줄은 UTF-8이 아닙니다. 파일을 UTF-8로 바꾸어 "
-            "주세요 (예: iconv -f cp949 -t utf-8)."
-        ) from None
 
 
 def readable(tokenizer, text):
@@ -145,7 +124,6 @@ def split(rows, recipe, settings):
     같은 것은 날짜이면 같은 날, 문서나 영화가 적혀 있으면 그것, 아니면 같은 입력입니다.
     chatbot에서는 같은 답도 그렇습니다.
     """
-    from transformer_notes import corpora
     from transformer_notes.tokenization import NORMALIZATIONS
 
     rate, seed = settings["held_out"], settings["seed"]
@@ -157,8 +135,6 @@ def split(rows, recipe, settings):
             corpora.dates(count, seed, days),
             corpora.dates(held_out_count, seed + 1, held_out_days),
         )
-    if recipe == "pairs":
-        return _split_sources([row[:2] for row in rows], rate, seed)
     read = NORMALIZATIONS[settings["normalization"]].normalize_str
 
     def keys(row):
@@ -174,24 +150,6 @@ def split(rows, recipe, settings):
             f"이어진 짝 {len(rows):,}개. --held-out을 줄이거나 데이터를 더 모으세요."
         ) from None
     return tuple([row[:2] for row in part] for part in parts)
-
-
-def _split_sources(pairs, rate, seed):
-    """형식 3까지의 방법. 그때의 폴더를 이어 가려고 그대로 둡니다."""
-    import numpy as np
-
-    sources = sorted({source for source, _ in pairs})
-    if len(sources) < 2:
-        raise BadInput(
-            "데이터에는 서로 다른 입력이 둘 이상 필요합니다. 하나는 채점하려고 떼어 "
-            f"둡니다. 받은 것: {len(sources)}개."
-        )
-    order = np.random.default_rng(seed).permutation(len(sources))
-    held_out = {sources[place] for place in order[: max(1, round(rate * len(order)))]}
-    return (
-        [pair for pair in pairs if pair[0] not in held_out],
-        [pair for pair in pairs if pair[0] in held_out],
-    )
 
 
 def labels_of(pairs):

@@ -1,72 +1,51 @@
 """학습 폴더: 만들고, 읽고, 검사하고, 모델을 되살립니다.
 
 폴더에는 설정을 적은 `run.json`, `tokenizer.json`, 떼어 둔 짝 `held_out.tsv`와
-`checkpoints/`가 있습니다. 읽은 것은 모두 표 하나(`_RECORD`)로 검사합니다.
+`checkpoints/`가 있습니다. 답에 쓰이는 것은 모두 `run.json`이 압니다. 두 파일은 해시로,
+체크포인트는 학습한 데이터의 지문으로, `run.json`은 스스로의 해시로 확인합니다. 그래서
+바뀌었거나 다른 학습에서 온 것으로 답하는 일은 없습니다.
 """
 
 import contextlib
+import dataclasses
 import hashlib
+import itertools
 import json
-import re
 import secrets
 import shutil
 import sys
 from importlib import metadata
 
-from transformer_notes._files import replacing, saved_steps
+from transformer_notes._files import contents, replacing
 from transformer_notes.cli import pairs
 from transformer_notes.cli.korean import BadInput, Failed, start_tensorflow, warn
-from transformer_notes.cli.options import RECIPE, SETTINGS, WHOLE, Value
-from transformer_notes.cli.recipes import BUNDLED, RECIPES
+from transformer_notes.corpora import tables
 
 #: 학습 폴더의 형식. 읽는 방법이 달라지면 올립니다.
-FORMAT = 4
-#: 형식이 오를 때마다 더해진 설정과, 그 앞의 형식에서 쓰던 것
-_ADDED = {
-    3: {"schedule": "paper", "learning_rate": None},
-    4: {"normalization": "nfc", "norm": "post"},
-}
+FORMAT = 1
 MAX_EXTRA = 50  # 답은 입력보다 이만큼까지 깁니다 (6.1절)
+LARGEST = 2**24  # run.json과 tokenizer.json의 가장 큰 크기, 바이트
 
-_DIGEST = Value(
-    "SHA256", str, re.compile("[0-9a-f]{64}").fullmatch, "16진수 64자리의 해시가"
-)
-_LABELS = Value(
-    "LABELS",
-    list,
-    lambda labels: (
-        len(labels) >= 2
-        and all(isinstance(label, str) and label for label in labels)
-        and len(set(labels)) == len(labels)
-    ),
-    "서로 다른 이름이 둘 이상인 목록이",
-)
-_NAMED_TEXTS = Value(
-    "VERSIONS",
-    dict,
-    lambda versions: all(isinstance(text, str) for text in versions.values()),
-    "이름마다의 글이",
-)
 
-#: run.json의 이름마다 받아들일 값
-_RECORD = {
-    "format": Value("N", int, FORMAT.__eq__, f"{FORMAT}이"),
-    "recipe": RECIPE,
-    "settings": {name: setting.value for name, setting in SETTINGS.items()},
-    "data": Value("FILE", str, bool, "파일의 경로가"),
-    "data_sha256": _DIGEST,
-    "tokenizer_sha256": _DIGEST,
-    "longest_source": WHOLE,
-    "labels": _LABELS,
-    "model": Value("CONFIG", dict, bool, "모델의 설정이"),
-    "versions": _NAMED_TEXTS,
-}
-_MAY_BE_NULL = {"data", "data_sha256", "labels"} | {
-    name
-    for recipe in RECIPES.values()
-    for name, value in recipe.settings.items()
-    if value is None
-}
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """`run.json`의 내용."""
+
+    recipe: str
+    settings: dict
+    #: 학습한 파일의 경로와 해시. 패키지의 데이터이면 None입니다.
+    data: str | None
+    data_sha256: str | None
+    #: 학습한 짝의 `Batches.fingerprint`. 체크포인트에도 적혀 있습니다.
+    fingerprint: int
+    #: 학습한 가장 긴 글, 토큰.
+    longest_source: int
+    #: 레이블의 이름. 글을 분류하는 모델에만 있습니다.
+    labels: list | None
+    #: 폴더의 파일마다의 해시.
+    files: dict = dataclasses.field(default_factory=dict)
+    #: 학습을 시작한 때의 라이브러리마다의 버전.
+    versions: dict = dataclasses.field(default_factory=dict)
 
 
 def is_new(folder):
@@ -83,7 +62,7 @@ def is_new(folder):
     return True
 
 
-def create(folder, tokenizer, held_out, **record):
+def create(folder, record, tokenizer, held_out):
     """옆에 다 만든 다음 이름을 바꿉니다. 반쯤 만든 학습 폴더는 생기지 않습니다."""
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -92,10 +71,8 @@ def create(folder, tokenizer, held_out, **record):
         partial.mkdir()
         tokenizer.save(partial / "tokenizer.json")
         pairs.write(partial / "held_out.tsv", held_out)
-        record["format"] = FORMAT
-        record["tokenizer_sha256"] = _digest(partial / "tokenizer.json")
-        record["versions"] = _versions()
-        write(partial, {name: record[name] for name in _RECORD})
+        files = {path.name: _digest(path.read_bytes()) for path in partial.iterdir()}
+        write(partial, dataclasses.replace(record, files=files, versions=_versions()))
         if folder.exists():
             folder.rmdir()  # 비어 있는 폴더입니다
         partial.rename(folder)
@@ -105,9 +82,11 @@ def create(folder, tokenizer, held_out, **record):
 
 def write(folder, record):
     """run.json을 통째로 바꿉니다."""
-    text = json.dumps(record, ensure_ascii=False, indent=1) + "\n"
+    values = dataclasses.asdict(record)
+    values = {"format": FORMAT} | values | {"sha256": _seal(values)}
+    text = json.dumps(values, ensure_ascii=False, indent=1)
     with replacing(folder / "run.json") as partial:
-        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def read(folder):
@@ -120,75 +99,32 @@ def read(folder):
     if not path.exists():
         raise BadInput(f"{folder}에는 run.json이 없습니다. train이 만든 폴더를 주세요.")
     try:
-        record = json.loads(pairs.read_bytes(path).decode("utf-8"))
-    except (ValueError, RecursionError):
+        values = json.loads(contents(path, LARGEST).decode("utf-8"))
+        number, seal = values.pop("format"), values.pop("sha256")
+        if type(number) is not int or number == FORMAT and seal != _seal(values):
+            raise damaged(path)
+        if number == FORMAT:
+            return Record(**values)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         raise damaged(path) from None
-    record = _upgraded(record)
-    _refuse_other_formats(folder, record)
-    if problem := _problem(record, _RECORD):
-        raise damaged(path, problem)
-    if (record["data"] is None) != (record["data_sha256"] is None):
-        raise damaged(path, "data와 data_sha256은 함께 있거나 함께 null입니다")
-    if record["data"] is None and record["recipe"] not in BUNDLED:
-        raise damaged(path, f"{record['recipe']}에는 data가 있어야 합니다")
-    if record["data"] is not None and record["recipe"] == "dates":
-        raise damaged(path, "recipe가 dates이면 data는 null입니다")
-    if (record["labels"] is None) == (RECIPES[record["recipe"]].task == "classify"):
-        raise damaged(path, "labels는 recipe가 classification일 때에만 있습니다")
-    settings = record["settings"]
-    if (settings["learning_rate"] is None) != (settings["schedule"] == "paper"):
-        raise damaged(path, "learning_rate는 schedule이 paper일 때에만 null입니다")
-    return record
-
-
-def _upgraded(record):
-    """형식 2와 3의 기록을 지금의 꼴로 바꿉니다. 다른 것은 그대로 둡니다."""
-    number = record.get("format") if isinstance(record, dict) else None
-    if type(number) is not int or not 2 <= number < FORMAT:
-        return record
-    settings = record.get("settings")
-    for since, added in _ADDED.items():
-        if number < since and isinstance(settings, dict):
-            # 있어서는 안 될 이름이 이미 있으면 망가진 것입니다.
-            settings = None if settings.keys() & added.keys() else settings | added
-    recipe = "pairs" if record.get("data") else "dates"
-    new = {"recipe": recipe, "labels": None}
-    return new | record | {"format": FORMAT, "settings": settings}
-
-
-def _refuse_other_formats(folder, record):
-    number = record.get("format") if isinstance(record, dict) else None
-    if type(number) is not int or number == FORMAT:
-        return
-    versions = record.get("versions")
-    made_by = versions.get("transformer-notes") if isinstance(versions, dict) else None
     raise BadInput(
-        f"{folder}는 다른 판이 만든 폴더입니다. 형식: {number} (이 판은 {FORMAT}), "
-        f"만든 transformer-notes: {made_by or '알 수 없음'}. 그 판을 설치해서 쓰거나 "
-        "다른 RUN_FOLDER에 다시 학습하세요."
+        f"{folder}는 다른 판이 만든 폴더입니다. 형식: {number} (이 판은 {FORMAT}). 그 "
+        "판을 설치해서 쓰거나 다른 RUN_FOLDER에 다시 학습하세요."
     )
 
 
-def _problem(values, table, place=""):
-    """표와 다른 첫 값을 말합니다. 모두 맞으면 None입니다."""
-    if not isinstance(values, dict) or values.keys() != table.keys():
-        return f"{place or 'run.json'}에 있어야 할 이름은 {', '.join(table)}입니다"
-    for name, value in values.items():
-        expected, where = table[name], f"{place}.{name}".strip(".")
-        if isinstance(expected, dict):
-            if problem := _problem(value, expected, where):
-                return problem
-        elif not (value is None and name in _MAY_BE_NULL or expected.holds(value)):
-            given = pairs.shortened(repr(value))
-            return f"{where}에는 {expected.expected} 필요합니다. 받은 것: {given}"
-    return None
+def _seal(values):
+    return _digest(json.dumps(values, sort_keys=True).encode())
 
 
-def damaged(path, reason=""):
+def _digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def damaged(path, reason="학습할 때의 것이 아닙니다"):
     """망가진 파일을 말하고 무엇을 할지 알리는 예외를 만듭니다."""
-    because = f" ({reason})" if reason else ""
     return Failed(
-        f"{path}이(가) 망가졌습니다{because}. 사본에서 되살리거나 다른 RUN_FOLDER에 "
+        f"{path}이(가) 망가졌습니다({reason}). 사본에서 되살리거나 다른 RUN_FOLDER에 "
         "다시 학습하세요."
     )
 
@@ -204,7 +140,7 @@ def _versions():
 
 def warn_other_versions(record):
     """학습을 시작한 때와 라이브러리의 버전이 다르면 알립니다."""
-    now, then = _versions(), record["versions"]
+    now, then = _versions(), record.versions
     changed = [
         f"{name} {then[name]} → {now[name]}"
         for name in then
@@ -217,26 +153,41 @@ def warn_other_versions(record):
         )
 
 
-def _digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def sweep(folder):
+    """갑자기 꺼진 학습이 쓰다 만 것을 지웁니다."""
+    checkpoints = folder / "checkpoints"
+    for path in (*folder.glob(".run.*"), *checkpoints.glob(".history.*")):
+        path.unlink()
+    for path in checkpoints.glob("**/step-*_temp"):
+        shutil.rmtree(path)
+
+
+def whole(folder, record, name):
+    """학습할 때 쓴 그대로인 파일의 경로. 바뀌었으면 거절합니다."""
+    path = folder / name
+    try:
+        if _digest(contents(path, tables.LARGEST)) == record.files[name]:
+            return path
+    except FileNotFoundError:
+        raise damaged(path, "파일이 없습니다") from None
+    except ValueError:
+        pass
+    raise damaged(path)
 
 
 def read_tokenizer(folder, record):
     """토크나이저. 번호 둘만 바뀌어도 다른 글이 되므로 적어 둔 해시와 견줍니다."""
     from transformer_notes.tokenization import Tokenizer
 
-    path = folder / "tokenizer.json"
-    try:
-        if _digest(path) != record["tokenizer_sha256"]:
-            raise damaged(path, "run.json에 적힌 해시와 다릅니다")
-        return Tokenizer.load(path)
-    except (OSError, ValueError):
-        raise damaged(path) from None
+    return Tokenizer.load(whole(folder, record, "tokenizer.json"))
 
 
 def newest_step(folder):
-    """다 쓴 체크포인트 가운데 가장 새것의 스텝. 없으면 0입니다."""
-    return max(saved_steps(folder / "checkpoints"), default=0)
+    """읽을 수 있는 체크포인트 가운데 가장 새것의 스텝. 없으면 0입니다."""
+    from transformer_notes import training
+
+    step, _ = next(training.readable_checkpoints(folder / "checkpoints"), (0, None))
+    return step
 
 
 def model_config(tokenizer, settings, labels):
@@ -251,19 +202,6 @@ def model_config(tokenizer, settings, labels):
         norm_first=settings["norm"] == "pre",
         **{name: settings[name] for name in names},
     )
-
-
-def recorded_config(folder, record, tokenizer):
-    """적어 둔 모델. 지금의 코드가 같은 설정에서 다른 모델을 만들면 거절합니다."""
-    from transformer_notes.transformer import TransformerConfig
-
-    try:
-        config = TransformerConfig(**record["model"])
-        if config == model_config(tokenizer, record["settings"], record["labels"]):
-            return config
-    except (TypeError, ValueError) as error:
-        raise damaged(folder / "run.json", error) from error
-    raise damaged(folder / "run.json", "settings의 모델과 model이 다릅니다")
 
 
 def build(config, labels):
@@ -286,37 +224,38 @@ def open_model(folder, record, checkpoint=1):
 
     checkpoint는 "best"이거나, 평균할 새 체크포인트의 수입니다.
     """
-    saved = len(saved_steps(folder / "checkpoints"))
-    if not saved:
-        raise Failed(
-            f"{folder}에는 아직 체크포인트가 없습니다. train을 다시 실행해 이어 가세요."
-        )
-    best = checkpoint == "best"
-    if not best and checkpoint > saved:
-        raise BadInput(
-            f"--checkpoint average:N의 N에는 남아 있는 체크포인트의 수 {saved} 이하가 "
-            f"필요합니다. 받은 것: {checkpoint}. 학습할 때 --save-every를 줄이면 자주 "
-            "남깁니다."
-        )
     start_tensorflow()
-    from transformer_notes import training
-
     tokenizer = read_tokenizer(folder, record)
-    model = build(recorded_config(folder, record, tokenizer), record["labels"])
-    checkpoints = folder / "checkpoints"
-    try:
-        if best:
-            weights = training.best_checkpoint(checkpoints)
-        else:
-            weights = training.average_checkpoints(checkpoints, checkpoint)
-    except ValueError:  # 망가진 것이 어느 것인지는 경고가 말했습니다
-        wanted = "best" if best else f"온전한 체크포인트 {checkpoint}개"
-        raise Failed(
-            f"{folder}에는 {wanted}가 없습니다. 사본에서 되살리거나 다른 RUN_FOLDER에 "
-            "다시 학습하세요."
-        ) from None
+    weights = _weights(folder / "checkpoints", record, checkpoint)
+    config = model_config(tokenizer, record.settings, record.labels)
+    model = build(config, record.labels)
     try:
         model.set_weights(weights)
     except ValueError as error:
         raise Failed(f"{folder}의 체크포인트를 쓰지 못합니다. {error}") from error
     return tokenizer, model
+
+
+def _weights(folder, record, checkpoint):
+    """고른 체크포인트의 가중치. 망가진 것은 경고하고 그 앞의 것을 봅니다."""
+    from transformer_notes import training
+
+    best = checkpoint == "best"
+    place, count = (folder / "best", 1) if best else (folder, checkpoint)
+    found = list(itertools.islice(training.readable_checkpoints(place), count))
+    if not found:
+        raise Failed(
+            f"{place}에는 읽을 수 있는 체크포인트가 없습니다. train을 다시 실행해 이어 "
+            "가세요."
+        )
+    if len(found) < count:
+        raise BadInput(
+            f"--checkpoint average:N의 N에는 읽을 수 있는 체크포인트의 수 {len(found)} "
+            f"이하가 필요합니다. 받은 것: {checkpoint}. 학습할 때 --save-every를 "
+            "줄이면 자주 남깁니다."
+        )
+    if any(fingerprint != record.fingerprint for _, fingerprint in found):
+        raise damaged(place, "다른 학습의 체크포인트가 있습니다")
+    if best:
+        return training.best_checkpoint(folder)
+    return training.average_checkpoints(folder, count)

@@ -5,6 +5,7 @@ import dataclasses
 import shlex
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -13,6 +14,7 @@ from transformer_notes.cli.korean import (
     BadInput,
     Command,
     Failed,
+    put,
     say,
     start_tensorflow,
 )
@@ -86,8 +88,8 @@ def train(ctx, folder, recipe, data, tensorboard, **given):
         say(f"멈추었습니다. {_how_to_continue(ctx.command_path, folder)}")
         ctx.exit(130)
     if trained:
-        task = RECIPES[run_folder.read(folder)["recipe"]].task
-        click.echo(
+        task = RECIPES[run_folder.read(folder).recipe].task
+        put(
             f"끝났습니다. 써 보려면: {ctx.parent.command_path} {USE[task]} "
             f"{shlex.quote(str(folder))}"
         )
@@ -95,97 +97,133 @@ def train(ctx, folder, recipe, data, tensorboard, **given):
 
 def _how_to_continue(command, folder):
     command = f"{command} {shlex.quote(str(folder))}"
-    if not (folder / "run.json").exists():
-        return "아직 쓴 것이 없습니다. 같은 명령을 다시 실행하세요"
-    if step := run_folder.newest_step(folder):
-        return f"{step:,}스텝에서 이어 가려면: {command}"
-    return f"체크포인트를 쓰기 전이므로 처음부터 합니다: {command}"
+    if (folder / "run.json").exists():
+        return f"이어 가려면: {command}"
+    return "아직 쓴 것이 없습니다. 같은 명령을 다시 실행하세요"
+
+
+class _Run(NamedTuple):
+    """새로 하거나 이어 갈 학습."""
+
+    record: run_folder.Record
+    tokenizer: object
+    #: 떼어 둔 짝의 글.
+    held_out: list
+    #: 학습할 짝과 검증할 짝의 토큰 번호, 그리고 그 `Batches`.
+    ids: list
+    batches: list
 
 
 def _train(folder, recipe, data, given, tensorboard):
     """새로 하거나 이어 갑니다. 이미 끝난 학습이면 그렇다고 적고 False를 냅니다."""
-    record = None if run_folder.is_new(folder) else run_folder.read(folder)
-    if record is None:
-        recipe = recipe or ("dates" if data is None else "pairs")
-        settings = _new_settings(recipe, data, given)
+    new = run_folder.is_new(folder)
+    with _as_bad_input():
+        if new:
+            run = _new(recipe, data, given)
+        else:
+            run = _resumed(folder, recipe, data, given)
+        model = _model(run)
+    if new:
+        run_folder.create(folder, run.record, run.tokenizer, run.held_out)
     else:
-        settings, data = _resumed_settings(folder, record, recipe, data, given)
-        recipe = record["recipe"]
+        run_folder.write(folder, run.record)
+        run_folder.sweep(folder)
+    epochs = run.record.settings["epochs"]
+    total, done = epochs * len(run.batches[0]), run_folder.newest_step(folder)
+    if done >= total:
+        put(
+            f"이미 끝난 학습입니다 ({done:,}스텝). 더 학습하려면 --epochs를 {epochs}"
+            "보다 크게 주세요."
+        )
+        return False
+    _announce(run, model, done)
+    _fit(folder, run, model, make_optimizer(run.record.settings, total), tensorboard)
+    return True
+
+
+def _new(recipe, data, given):
+    """처음 하는 학습. 아직 아무것도 쓰지 않습니다."""
+    recipe = recipe or ("dates" if data is None else "pairs")
+    settings = _new_settings(recipe, data, given)
     rows, digest = pairs.bundled(recipe) if data is None else pairs.read(data)
-    if record is not None and digest != record["data_sha256"]:
+    start_tensorflow()
+    sides = pairs.split(rows, recipe, settings)
+    classifies = RECIPES[recipe].task == "classify"
+    labels = pairs.labels_of(sides[0]) if classifies else None
+    tokenizer = pairs.train_tokenizer(sides[0], settings, labels)
+    ids, batches = _batches(sides, tokenizer, settings, labels)
+    record = run_folder.Record(
+        recipe,
+        settings,
+        None if data is None else str(data.resolve()),
+        digest,
+        fingerprint=batches[0].fingerprint(),
+        longest_source=max(len(source) for source, _ in ids[0]),
+        labels=labels,
+    )
+    return _Run(record, tokenizer, sides[1], ids, batches)
+
+
+def _resumed(folder, recipe, data, given):
+    """폴더에 적힌 대로 이어 갈 학습."""
+    record = run_folder.read(folder)
+    _refuse_changes(folder, record, recipe, given)
+    data = _same_data(folder, record, data)
+    rows, digest = pairs.bundled(record.recipe) if data is None else pairs.read(data)
+    if digest != record.data_sha256:
         raise BadInput(
             f"{data}의 내용이 {folder}를 학습하던 때와 다릅니다. 그때의 파일을 "
             "--data로 주거나 다른 RUN_FOLDER를 쓰세요."
         )
-
     start_tensorflow()
-    import keras
+    tokenizer = run_folder.read_tokenizer(folder, record)
+    sides = pairs.split(rows, record.recipe, record.settings)
+    ids, batches = _batches(sides, tokenizer, record.settings, record.labels)
+    run_folder.warn_other_versions(record)
+    record = dataclasses.replace(record, settings=record.settings | given)
+    return _Run(record, tokenizer, sides[1], ids, batches)
 
+
+def _batches(sides, tokenizer, settings, labels):
+    """학습할 쪽과 검증할 쪽의 토큰 번호와 `Batches`."""
     from transformer_notes import training
 
-    with _as_bad_input():
-        training_pairs, held_out = pairs.split(rows, recipe, settings)
-        if record is None:
-            classifies = RECIPES[recipe].task == "classify"
-            labels = pairs.labels_of(training_pairs) if classifies else None
-            tokenizer = pairs.train_tokenizer(training_pairs, settings, labels)
-            config = run_folder.model_config(tokenizer, settings, labels)
-        else:
-            labels = record["labels"]
-            tokenizer = run_folder.read_tokenizer(folder, record)
-            config = run_folder.recorded_config(folder, record, tokenizer)
-        training_ids, held_out_ids = (
-            pairs.encode(tokenizer, some, settings["max_length"], labels)[1]
-            for some in (training_pairs, held_out)
+    longest = settings["max_length"]
+    ids = [pairs.encode(tokenizer, side, longest, labels)[1] for side in sides]
+    if not all(ids):
+        raise BadInput(
+            f"{longest}토큰 이하인 짝이 학습에도 검증에도 하나 이상 필요합니다. "
+            "--max-length를 늘리거나 데이터를 더 모으세요."
         )
-        _require_pairs(training_ids, held_out_ids, settings)
-        training_data, validation = (
-            training.Batches(ids, settings["tokens"], settings["seed"])
-            for ids in (training_ids, held_out_ids)
-        )
-        keras.utils.set_random_seed(settings["seed"])
-        model = run_folder.build(config, labels)
+    tokens, seed = settings["tokens"], settings["seed"]
+    return ids, [training.Batches(some, tokens, seed) for some in ids]
 
-    if record is None:
-        run_folder.create(
-            folder,
-            tokenizer,
-            held_out,
-            recipe=recipe,
-            settings=settings,
-            data=None if data is None else str(data.resolve()),
-            data_sha256=digest,
-            longest_source=max(len(source_ids) for source_ids, _ in training_ids),
-            labels=labels,
-            model=dataclasses.asdict(config),
-        )
-    else:
-        run_folder.warn_other_versions(record)
-        if settings != record["settings"]:
-            run_folder.write(folder, record | {"settings": settings})
 
-    total = settings["epochs"] * len(training_data)
-    optimizer = make_optimizer(settings, total)
-    done = run_folder.newest_step(folder)
-    if done >= total:
-        click.echo(
-            f"이미 끝난 학습입니다 ({done:,}스텝). 더 학습하려면 --epochs를 "
-            f"{settings['epochs']}보다 크게 주세요."
-        )
-        return False
-    click.echo(
-        f"짝 {len(training_ids):,}개로 학습하고 {len(held_out_ids):,}개로 검증합니다. "
-        f"파라미터 {model.count_params():,}개, 어휘 집합 {tokenizer.vocab_size:,}개."
+def _model(run):
+    import keras
+
+    record = run.record
+    keras.utils.set_random_seed(record.settings["seed"])
+    return run_folder.build(
+        run_folder.model_config(run.tokenizer, record.settings, record.labels),
+        record.labels,
+    )
+
+
+def _announce(run, model, done):
+    settings = run.record.settings
+    put(
+        f"짝 {len(run.ids[0]):,}개로 학습하고 {len(run.ids[1]):,}개로 검증합니다. "
+        f"파라미터 {model.count_params():,}개, "
+        f"어휘 집합 {run.tokenizer.vocab_size:,}개."
     )
     if settings["label_smoothing"]:
-        click.echo(
+        put(
             f"손실에는 레이블 스무딩 {settings['label_smoothing']}이 들어 있고 검증 "
             "손실에는 없습니다. 두 수를 바로 견주지 마세요."
         )
     if done:
-        click.echo(f"{done:,}스텝에서 이어 갑니다.")
-    _fit(folder, model, training_data, validation, optimizer, settings, tensorboard)
-    return True
+        put(f"{done:,}스텝에서 이어 갑니다.")
 
 
 def _new_settings(recipe, data, given):
@@ -236,40 +274,36 @@ def make_optimizer(settings, total):
     )
 
 
-def _resumed_settings(folder, record, recipe, data, given):
-    """이어 갈 설정과 데이터. 다르게 준 것이 있으면 거절합니다."""
-    if recipe not in (None, record["recipe"]):
+def _refuse_changes(folder, record, recipe, given):
+    """학습하던 것과 다르게 준 것이 있으면 거절합니다."""
+    if recipe not in (None, record.recipe):
         raise BadInput(
-            f"{folder}를 학습하던 것은 --recipe {record['recipe']}입니다. 받은 것: "
+            f"{folder}를 학습하던 것은 --recipe {record.recipe}입니다. 받은 것: "
             f"{recipe}. 그 옵션을 빼거나 다른 RUN_FOLDER를 쓰세요."
         )
     for name, value in given.items():
-        if name not in FREE and value != record["settings"][name]:
+        if name not in FREE and value != record.settings[name]:
             raise BadInput(
-                f"{folder}를 학습하던 설정은 {flag(name)} {record['settings'][name]}"
+                f"{folder}를 학습하던 설정은 {flag(name)} {record.settings[name]}"
                 f"입니다. 받은 것: {value}. 그 옵션을 빼거나 다른 RUN_FOLDER를 쓰세요."
             )
-    if record["data"] is None:
-        if data is not None:
-            raise BadInput(
-                f"{folder}는 패키지의 데이터로 학습하던 폴더입니다. --data를 빼거나 "
-                "다른 RUN_FOLDER를 쓰세요."
-            )
-    elif data is None:
-        data = Path(record["data"])
-        if not data.exists():
-            raise BadInput(
-                f"학습하던 파일이 없습니다: {data}. 옮긴 자리를 --data로 알려 주세요."
-            )
-    return record["settings"] | given, data
 
 
-def _require_pairs(training_ids, held_out_ids, settings):
-    if not training_ids or not held_out_ids:
+def _same_data(folder, record, data):
+    """이어서 배울 파일."""
+    if record.data is None and data is not None:
         raise BadInput(
-            f"{settings['max_length']}토큰 이하인 짝이 학습에도 검증에도 하나 이상 "
-            "필요합니다. --max-length를 늘리거나 데이터를 더 모으세요."
+            f"{folder}는 패키지의 데이터로 학습하던 폴더입니다. --data를 빼거나 "
+            "다른 RUN_FOLDER를 쓰세요."
         )
+    if record.data is None or data is not None:
+        return data
+    if not Path(record.data).exists():
+        raise BadInput(
+            f"학습하던 파일이 없습니다: {record.data}. 옮긴 자리를 --data로 알려 "
+            "주세요."
+        )
+    return Path(record.data)
 
 
 @contextlib.contextmanager
@@ -281,20 +315,21 @@ def _as_bad_input():
         raise BadInput(str(error)) from error
 
 
-def _fit(folder, model, training_data, validation, optimizer, settings, tensorboard):
+def _fit(folder, run, model, optimizer, tensorboard):
     """같은 명령이 같은 비트로 끝나게 학습합니다. 못 하면 까닭을 한 줄로 말합니다."""
     import tensorflow as tf
 
     from transformer_notes import training
 
+    settings = run.record.settings
     tf.config.experimental.enable_op_determinism()
     try:
         training.train(
             model,
-            training_data,
+            run.batches[0],
             settings["epochs"],
             folder / "checkpoints",
-            validation=validation,
+            validation=run.batches[1],
             optimizer=optimizer,
             label_smoothing=settings["label_smoothing"],
             save_every=settings["save_every"],

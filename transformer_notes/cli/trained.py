@@ -48,10 +48,10 @@ def open_folder(folder, checkpoint=1):
     record = run_folder.read(folder)
     return Trained(
         *run_folder.open_model(folder, record, checkpoint),
-        task=RECIPES[record["recipe"]].task,
-        max_length=record["settings"]["max_length"],
-        longest_source=record["longest_source"],
-        labels=record["labels"],
+        task=RECIPES[record.recipe].task,
+        max_length=record.settings["max_length"],
+        longest_source=record.longest_source,
+        labels=record.labels,
     )
 
 

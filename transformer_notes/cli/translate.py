@@ -4,15 +4,15 @@ import click
 
 from transformer_notes.cli import answers, pairs, pictures, trained
 from transformer_notes.cli import texts as cli_texts
-from transformer_notes.cli.korean import BadInput, Command, say
+from transformer_notes.cli.korean import BadInput, Command, put, say
 from transformer_notes.cli.options import (
     CHANCE,
     MODEL,
     PICTURE,
     SEED,
     TEMPERATURE,
+    TOP_K,
     TOP_P,
-    WHOLE,
     beam_option,
     checkpoint_option,
     flag,
@@ -32,7 +32,7 @@ LEAST = 0.9  # 날짜의 답을 내놓을 가장 낮은 확률 (「날짜 읽기
 @click.option("--attention", type=PICTURE, help="크로스 어텐션을 그릴 파일.")
 @beam_option
 @click.option("--temperature", type=TEMPERATURE, help="이 온도로 답을 뽑습니다.")
-@click.option("--top-k", type=WHOLE, help="점수가 높은 토큰 N개에서만 뽑습니다.")
+@click.option("--top-k", type=TOP_K, help="점수가 높은 토큰 N개에서만 뽑습니다.")
 @click.option("--top-p", type=TOP_P, help="확률의 합이 P가 될 때까지만 남깁니다.")
 @click.option("--seed", type=SEED, help="뽑을 때의 시드. [기본값: 그때마다 다름]")
 @click.option("--probability", is_flag=True, help="답<탭>확률로 적습니다.")
@@ -118,12 +118,12 @@ def _answer(model, tokenizer, group, how, probability, least, dates):
     in_order = iter(replies)
     for number, text in group:
         if not text:
-            click.echo("")
+            put("")
             continue
         answer = next(in_order)
         reason = answers.doubt(answer, least, dates)
         line = "" if reason else answer.text
-        click.echo(f"{line}\t{answer.probability:.2f}" if probability else line)
+        put(line, *([f"{answer.probability:.2f}"] if probability else []))
         if reason:
             say(
                 f"되묻습니다: {number}번째 글의 답 "

@@ -10,6 +10,7 @@ from transformer_notes.training.checkpoints import (
     Checkpoints,
     average_checkpoints,
     best_checkpoint,
+    readable_checkpoints,
     saved_steps,
 )
 from transformer_notes.training.loop import (
@@ -44,6 +45,7 @@ __all__ = [
     "masked_accuracy",
     "masked_cross_entropy",
     "own_rows",
+    "readable_checkpoints",
     "saved_steps",
     "target_distribution",
     "token_hits",

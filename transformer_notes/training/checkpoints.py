@@ -14,7 +14,9 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_notes import _arguments
-from transformer_notes._files import replacing, saved_steps
+from transformer_notes._files import contents, replacing, saved_steps
+
+LARGEST_HISTORY = 2**26  # 읽을 기록의 가장 큰 크기, 바이트
 
 
 def average_checkpoints(folder, n=5):
@@ -62,6 +64,22 @@ def best_checkpoint(folder):
             "폴더. train에 validation을 넘겨 주세요."
         )
     return _weights(path)
+
+
+def readable_checkpoints(folder):
+    """온전히 읽히는 체크포인트를 새것부터 내놓습니다. 망가진 것은 경고합니다.
+
+    Args:
+        folder: `train`의 폴더나 그 안의 `best`.
+
+    Yields:
+        `(스텝, 학습한 Batches의 지문)`. `train`이 쓰지 않은 것의 지문은 None입니다.
+    """
+    data = _key("data")
+    for path in _readable(folder):
+        saved = tf.train.load_checkpoint(path)
+        fingerprint = int(saved.get_tensor(data)) if saved.has_tensor(data) else None
+        yield int(path.rpartition("-")[2]), fingerprint
 
 
 class Checkpoints:
@@ -140,7 +158,7 @@ class Checkpoints:
             best=self._best_loss,
             data=self._data,
         )
-        self._best = tf.train.Checkpoint(weights=weights)
+        self._best = tf.train.Checkpoint(weights=weights, data=self._data)
         chief = _is_chief(tf.distribute.get_strategy())
         if not chief:
             # 여러 기계에서는 모두가 함께 써야 합니다. 남길 것은 하나만 남깁니다.
@@ -284,7 +302,7 @@ def _key(name):
 
 def _read_history(path):
     try:
-        records = json.loads(path.read_text(encoding="utf-8"))
+        records = json.loads(contents(path, LARGEST_HISTORY).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         records = None
     if isinstance(records, list) and all(map(_is_record, records)):
