@@ -2,9 +2,9 @@ PYTHON ?= python3
 RUN = .venv/bin/python
 
 # 쪽과 시험을 여럿이 나누어 실행합니다. 프로세스마다 스레드를 또 나누면 서로 기다립니다.
-html test test-slow: export TF_NUM_INTRAOP_THREADS = 1
+html page test test-slow: export TF_NUM_INTRAOP_THREADS = 1
 
-.PHONY: help environment html serve epub pdf test test-slow experiments bench mutants picture clean
+.PHONY: help environment html page serve epub pdf test test-slow experiments bench mutants picture clean
 
 help:  ## 할 수 있는 일의 목록
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ environment: .venv/complete  ## 가상 환경 .venv를 만들고 패키지를 �
 
 html: environment  ## 사이트를 build/html에 짓습니다
 	@$(RUN) conf/build.py
+
+page: environment  ## 쪽 하나만 지어 봅니다: make page PAGE=lectures/masking
+	@TRANSFORMER_NOTES_BUILD=build/page $(RUN) -m sphinx -q -c conf -d build/page/doctrees -D root_doc=$(PAGE) -D include_patterns='$(PAGE).*' -D suppress_warnings=ref,bibtex docs build/page/html
+	@$(RUN) -m webbrowser -n file://$(CURDIR)/build/page/html/$(PAGE).html
 
 serve: environment  ## 사이트를 열어 두고, 고칠 때마다 다시 짓습니다
 	@$(RUN) -m sphinx_autobuild -n -c conf -d build/serve/doctrees docs build/serve/html --watch transformer_notes --watch conf --re-ignore '\.mo$$|__pycache__'

@@ -24,9 +24,10 @@ def main():
         OLD.rename(SITE)
     before = read(TREES / "settings"), read(TREES / "sources")
     now = digest("conf"), digest("docs", "transformer_notes", "pyproject.toml")
-    if before != now:
+    whole = all((BUILD / name).exists() for name in ("html", "executed"))
+    if before != now or not whole:
         try:
-            build(now, again=before[0] == now[0])
+            build(now, again=before[0] == now[0] and whole)
         except KeyboardInterrupt:
             sys.exit("\n멈추었습니다. 앞서 지은 사이트는 그대로입니다.")
         except subprocess.CalledProcessError as error:
@@ -49,7 +50,7 @@ def build(inputs, again):
     sphinx = [sys.executable, "-m", "sphinx", "-b", "html", "-n", "-W", "--keep-going"]
     folders = ["-q", "-c", ROOT / "conf", "-d", NEW_TREES, ROOT / "docs", NEW]
     environment = os.environ | {"PYTHONHASHSEED": "0"}
-    subprocess.run([*sphinx, *sys.argv[1:], *folders], check=True, env=environment)
+    subprocess.run([*sphinx, *folders], check=True, env=environment)
     for name, value in zip(("settings", "sources"), inputs, strict=True):
         (NEW_TREES / name).write_text(value)
     discard(TREES)

@@ -69,9 +69,10 @@ extensions = [
 
 # 페이지와 셀
 myst_enable_extensions = MYST_EXTENSIONS
-pages_store = str(BUILD / "executed")
-nb_custom_formats = {".md": ["execution.read_executed", {"store": pages_store}]}
-nb_execution_mode = "off"  # execution 확장이 이미 실행했습니다
+nb_custom_formats = {".md": "notebooks.read_text"}
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(BUILD / "executed")
+nb_execution_timeout = 600
 nb_output_stderr = "error"
 nb_code_prompt_show = "코드 펼치기"
 nb_code_prompt_hide = "코드 접기"

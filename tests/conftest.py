@@ -62,9 +62,9 @@ class Book:
         stem, rst, _ = name.partition("_rst")
         return self.root / "docs" / (stem + (".rst" if rst else ".md"))
 
-    def build(self, *options):
+    def build(self):
         """``make html``이 하는 일을 합니다. 끝난 프로세스를 돌려줍니다."""
-        return self.python(self.root / "conf" / "build.py", *options)
+        return self.python(self.root / "conf" / "build.py")
 
     def pytest(self, *arguments):
         return self.python("-m", "pytest", "-rA", *arguments)

@@ -16,25 +16,6 @@ OURS = {path.stem for path in SOURCES} | {"transformer_notes"}
 #: 패키지와 고정한 버전, 빌린 이름, 그 이름의 뜻이 바뀌면 실패하는 시험입니다.
 BORROWED = [
     (
-        "ipython==9.18.1",
-        """
-        IPython.core.displayhook.DisplayHook
-        IPython.core.displaypub.DisplayPublisher
-        IPython.core.interactiveshell.InteractiveShell
-        IPython.core.interactiveshell.InteractiveShell._showtraceback
-        """,
-        "test_execution.py::test_two_executions_give_the_same_bytes_and_kernels_agree",
-    ),
-    (
-        "matplotlib-inline==0.2.2",
-        """
-        matplotlib_inline.backend_inline
-        matplotlib_inline.backend_inline.configure_inline_support
-        matplotlib_inline.config.InlineBackend
-        """,
-        "test_execution.py::test_two_executions_give_the_same_bytes_and_kernels_agree",
-    ),
-    (
         "myst-nb==1.4.0",
         "myst_nb.core.read.read_myst_markdown_notebook",
         "test_execution.py::test_the_key_ignores_prose_and_sees_cells_and_tags",
@@ -92,8 +73,9 @@ BORROWED = [
 ]
 #: 아래 모듈은 그 패키지의 문서가 쓰라고 적어 둔 곳입니다.
 PUBLIC = r"""
-    (docutils|sybil)\..* | markdown_it\.renderer | nbclient\.exceptions | nbformat\.v4
-    | playwright\.sync_api | pygments\.(formatters|lexers) | sphinx\.util(\.docutils)?
+    (docutils|sybil)\..* | jupyter_cache\.base | markdown_it\.renderer
+    | nbclient\.exceptions | nbformat\.v4 | playwright\.sync_api
+    | pygments\.(formatters|lexers) | sphinx\.util(\.docutils)?
 """
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Book
+from conftest import ROOT, Book
 
 LINE = """
 ```{{code-cell}}
@@ -92,6 +92,12 @@ def test_nothing_changed_means_nothing_is_built(plain):
     assert index.stat().st_ino == before
 
 
+def test_a_site_thrown_away_is_built_again(plain):
+    before = contents(plain.html)
+    shutil.rmtree(plain.html)
+    assert built(plain) == before
+
+
 def test_a_swap_cut_in_the_middle_is_undone(plain):
     before = contents(plain.html)
     plain.html.rename(plain.html.with_name("html.old"))  # 여기서 전기가 나갔습니다
@@ -134,15 +140,35 @@ def test_a_site_built_after_edits_equals_one_built_from_nothing(book):
     assert built(book) == after_edits
 
 
+def test_one_page_is_built_and_opened_without_the_others(plain):
+    plain.write(linked="{ref}`nowhere`\n\n" + LINE.format(height=1))
+    shutil.copy(ROOT / "Makefile", plain.root)
+    (plain.root / ".venv").symlink_to(sys.prefix)
+    result = subprocess.run(
+        ["make", "--assume-old=.venv/complete", "page", "PAGE=linked"],
+        cwd=plain.root,
+        env=os.environ | {"PYTHONPATH": str(plain.root), "BROWSER": "/bin/echo"},
+        capture_output=True,
+        text=True,
+    )
+    plain.path("linked").unlink()
+    plain.write()
+    page = plain.root / "build" / "page" / "html" / "linked.html"
+    assert result.returncode == 0 and page.as_uri() in result.stdout, result.stderr
+    assert "WARNING" not in result.stderr and not page.with_name("other.html").exists()
+    assert list(page.with_name("_images").glob("*.svg"))
+
+
 def still_running(book):
-    """책의 파일로 띄운 프로세스 가운데 살아 있는 것의 번호입니다."""
+    """책의 파일로, 또는 책의 폴더에 띄워 살아 있는 프로세스의 번호입니다."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes()
+            folder = os.readlink(process / "cwd")
         except OSError:  # 그 사이에 끝났습니다
             continue
-        if os.fsencode(book.root) in command:
+        if os.fsencode(book.root) in command or folder == str(book.root):
             found.append(int(process.name))
     return found
 
@@ -186,7 +212,7 @@ def test_an_interrupted_build_ends_all_it_started_and_leaves_the_old_site(
         assert any("실행합니다" in line for line in building.stdout)
         if moment == "셀이 도는 동안":
             wait_until(running.exists)
-        wait_until(lambda: len(still_running(plain)) >= 3)  # 빌드, Sphinx, 실행기
+        wait_until(lambda: len(still_running(plain)) >= 3)  # 빌드, Sphinx, 커널
         end(building.pid, how)
         building.wait(LONGEST)
     wait_until(lambda: not still_running(plain))

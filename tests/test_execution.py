@@ -1,18 +1,17 @@
-"""레일: 페이지는 저마다의 프로세스에서 실행되고, 잘못은 그 이름으로 드러난다."""
+"""셀의 실행: 쪽마다 제 커널에서 돌고, 잘못은 그 줄로 드러나고, 바뀐 것만 다시 돈다."""
 
 import re
-import shutil
 import textwrap
 from pathlib import Path
 
 import notebooks
 import package
 import pytest
-from notebooks import Store, cache_key, code_cells, read_notebook
-from package import dependencies
+from execution import run_pages
+from jupyter_cache import get_cache
+from notebooks import inputs, read_notebook
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = [p for p in sorted(DOCS.rglob("*")) if p.suffix in {".md", ".rst"}]
 CELL = "```{{code-cell}}\n{}\n```\n"
 PICTURE = """
 ```{code-cell}
@@ -31,11 +30,7 @@ with plotting.figure(3, 2) as (fig, axes):
 fig
 ```
 """
-
-
-def lines_with(book, name, text):
-    rows = book.path(name).read_text(encoding="utf-8").splitlines()
-    return [number for number, row in enumerate(rows, 1) if text in row]
+LONGEST = 600  # 초. 멈춰 선 것을 끝낼 뿐입니다
 
 
 def executed(result):
@@ -48,65 +43,91 @@ def executed(result):
     return rows[0].split(": ")[1].split(", ") if rows else []
 
 
-def test_a_failing_page_is_named_and_the_others_are_kept(book):
-    bad = {
-        "raising": ("x = 1\n1 / 0", "1 / 0", "ZeroDivisionError"),
-        "killed": (
-            "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
-            "import os",
-            "SIGKILL",
-        ),
-        "endless": (
-            "import time\ntime.sleep(600)",
-            "import time",
-            "초 안에 끝나지 않아",
-        ),
-        "asking": ("input()", "input()", "EOFError"),
-        "leaving": ("import sys\nsys.exit(0)", "sys.exit", "SystemExit"),
-        "vanishing": ("import os\nos._exit(3)", "import os", "종료 코드 3"),
-        "syntax": ("ok = 1\nnot valid python", "not valid python", "SyntaxError"),
-        "noisy": ("import sys\nprint('x', file=sys.stderr)", "import sys", "표준 오류"),
-        "glyph": (
-            "from transformer_notes.figures import plotting\n"
-            "with plotting.figure(2, 2) as (fig, axes):\n"
-            "    axes.set(xlabel='\\U00013000')",
-            "from transformer_notes",
-            "Glyph 77824",
-        ),
-    }
-    book.write(
-        good=PICTURE,
-        unraised="```{code-cell}\n:tags: [raises-exception]\n\n1 + 1\n```\n",
-        **{name: CELL.format(code) for name, (code, _, _) in bad.items()},
-    )
-    result = book.build("-D", "pages_timeout=8")
-    assert result.returncode != 0
-    for name, (_, text, message) in bad.items():
-        (line,) = lines_with(book, name, text)
-        (report,) = (
-            r for r in result.stdout.splitlines() if f"/{name}.md:{line}: " in r
-        )
-        assert message in report
-    assert (
-        f"unraised.md:{lines_with(book, 'unraised', '1 + 1')[0]}: raises-exc"
-        in result.stdout
-    )
-    assert "11개 가운데 1개를 실행해 저장했고" in result.stdout
-    assert not book.html.exists()
+BAD = {  # 코드, 실패한 줄, 까닭
+    "raising": ("x = 1\n1 / 0\n2", 2, "ZeroDivisionError"),
+    "calling": ("def f():\n    return 1 / 0\n\n\nf()", 2, "ZeroDivisionError"),
+    "killed": ("import os\nos.kill(os.getpid(), 9)", 1, "커널이 갑자기"),
+    "asking": ("input()", 1, "StdinNotImplementedError"),
+    "leaving": ("import sys\nsys.exit(0)", 1, "SystemExit"),
+    "vanishing": ("import os\nos._exit(3)", 1, "커널이 갑자기"),
+    "syntax": ("ok = 1\nnot valid python", 2, "SyntaxError"),
+    "noisy": ("import sys\nprint('x', file=sys.stderr)", 1, "표준 오류에 쓴 셀: x"),
+    "glyph": (
+        "from transformer_notes.figures import plotting\n"
+        "with plotting.figure(2, 2) as (fig, axes):\n"
+        "    axes.set(xlabel='\\U00013000')\nfig",
+        1,
+        "Glyph 77824",
+    ),
+    "unraised": (":tags: [raises-exception]\n\n1 + 1", 1, "raises-exception"),
+}
 
-    for name in [*bad, "unraised"]:
-        book.write(**{name: CELL.format("1 + 1")})
-    result = book.build()
-    assert result.returncode == 0, result.stdout
-    assert executed(result) == sorted([*bad, "unraised"], reverse=True)
-    assert (book.html / "good.html").exists()
+
+def run(folder, pages, timeout=LONGEST):
+    """쪽들을 실행합니다. 실패한 까닭들과, 저장된 쪽들의 출력을 냅니다."""
+    cache, notebooks = get_cache(folder / "cache"), {}
+    for name, text in pages.items():
+        path = folder / f"{name}.md"
+        path.write_text(f"# {name}\n\n먼저.\n\n{text}", encoding="utf-8")
+        notebooks[path] = read_notebook(path)
+    failures = run_pages(notebooks, cache, timeout)
+    outputs = {
+        Path(record.uri).stem: [
+            cell.outputs for cell in cache.get_cache_bundle(record.pk).nb.cells
+        ]
+        for record in cache.list_cache_records()
+    }
+    return failures, outputs
+
+
+def test_a_failing_page_is_told_by_its_line_and_the_others_are_kept(tmp_path):
+    pages = {name: CELL.format(code) for name, (code, _, _) in BAD.items()}
+    failures, outputs = run(tmp_path, pages | {"good": PICTURE, "plain": "글"})
+    assert outputs.keys() == {"good", "plain"}
+    assert len(failures) == len(BAD)
+    for name, (code, line, reason) in BAD.items():
+        path = tmp_path / f"{name}.md"
+        rows = path.read_text(encoding="utf-8").split("\n")
+        first = rows.index(code.split("\n")[0] if ":" not in code[0] else "1 + 1")
+        (told,) = (row for row in failures if row.startswith(f"{path}:"))
+        assert told.startswith(f"{path}:{first + line}: "), told
+        assert reason in told
+
+
+def test_a_cell_that_never_ends_is_stopped(tmp_path):
+    page = CELL.format("import time\ntime.sleep(10_000)")
+    (told,), _ = run(tmp_path, {"endless": page}, timeout=1)
+    assert "1초 안에 끝나지 않아" in told
+
+
+def test_two_executions_give_the_same_bytes(tmp_path):
+    text = (
+        PICTURE
+        + CELL.format(
+            "import time\nprint('안', flush=True)\ntime.sleep(1)\nprint('녕')\n[1, 2]"
+        )
+        + CELL.format(":tags: [raises-exception]\n\n1 / 0")
+        + CELL.format("import os\nos.getcwd() == '" + str(package.ROOT) + "'")
+    )
+    seen = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        failures, outputs = run(tmp_path / name, {"page": text})
+        assert failures == []
+        seen += outputs.values()
+    assert seen[0] == seen[1]
+    ((picture,), (printed, value), (error,), (in_root,)) = seen[0]
+    assert "</svg>" in picture.data["image/svg+xml"]
+    assert printed.text == "안\n녕\n" and value.data["text/plain"] == "[1, 2]"
+    assert error.traceback == ["ZeroDivisionError: division by zero"]
+    assert in_root.data["text/plain"] == "True"
 
 
 def test_prose_executes_nothing_and_a_cell_or_module_executes_its_pages(book):
-    attention = "from transformer_notes.attention import scaled_dot_product_attention"
+    drawing = "from transformer_notes.figures import plotting"
     book.write(
         plain=CELL.format("print('하나')"),
-        model=CELL.format(attention),
+        model=CELL.format(drawing),
         rested_rst=".. code-cell::\n\n   print('셋')\n",
     )
     first = book.build()
@@ -127,7 +148,7 @@ def test_prose_executes_nothing_and_a_cell_or_module_executes_its_pages(book):
     assert executed(book.build()) == ["plain"]
     assert "<span></span>둘" in (book.html / "plain.html").read_text()
 
-    module = book.root / "transformer_notes" / "_tensors.py"
+    module = book.root / "transformer_notes" / "figures" / "plotting.py"
     module.write_text(
         module.read_text(encoding="utf-8") + "\n# 고침\n", encoding="utf-8"
     )
@@ -159,7 +180,6 @@ def test_modules_in_folders_work_on_every_page_and_under_pytest(book):
         api_rst=".. automodule:: transformer_notes.rooms.north\n   :members:\n",
         lecture="```{definition} rooms.north.Door\n```\n\n- `Door`: 문입니다.\n\n"
         "{src}`rooms.north`, {src}`rooms.Door.size`, {src}`rooms`\n"
-        + CELL.format("import sys\n'transformer_notes.rooms.north' in sys.modules")
         + CELL.format(importing),
         other=CELL.format("1"),
     )
@@ -171,7 +191,6 @@ def test_modules_in_folders_work_on_every_page_and_under_pytest(book):
     assert 'href="source/rooms/north.html#L-11"' in lecture
     assert 'href="source/rooms/__init__.html#L-1"' in lecture
     assert "transformer_notes/rooms/north.py 4–11번 줄" in lecture
-    assert "<span></span>True" in lecture  # 갈라지기 전에 가져왔습니다
     source = (book.html / "source" / "rooms" / "north.html").read_text("utf-8")
     assert 'id="L-11"' in source and 'href="../../index.html"' in source
     api = (book.html / "api.html").read_text(encoding="utf-8")
@@ -192,31 +211,6 @@ def test_modules_in_folders_work_on_every_page_and_under_pytest(book):
     tested = book.pytest("docs", "-k", "north or lecture").stdout
     assert "PASSED transformer_notes/rooms/north.py::line:7" in tested
     assert "PASSED docs/lecture.md::" in tested
-
-
-def test_two_executions_give_the_same_bytes_and_kernels_agree(book):
-    text = (
-        PICTURE
-        + CELL.format("print('안녕')\n[1, 2]")
-        + ("```{code-cell}\n:tags: [raises-exception]\n\n1 / 0\n```\n")
-    )
-    book.write(page=text)
-
-    def outputs(*options):
-        shutil.rmtree(book.root / "build", ignore_errors=True)
-        result = book.build(*options)
-        assert result.returncode == 0, result.stdout
-        (path,) = (book.root / "build" / "executed").iterdir()
-        page = Store(path.parent).load(path.stem)
-        return [cell["outputs"] for cell in code_cells(page)]
-
-    forked = outputs()
-    assert forked == outputs()
-    kernel = outputs("-D", "pages_kernels=1")
-    for outputs_ in [*forked, *kernel]:
-        for output in outputs_:
-            output.pop("execution_count", None)
-    assert forked == kernel
 
 
 LINE = """\
@@ -320,6 +314,13 @@ def sources(tmp_path, monkeypatch):
     return paths
 
 
+@pytest.fixture
+def key(tmp_path):
+    """쪽의 출력을 찾는 열쇠."""
+    cache = get_cache(tmp_path / "cache")
+    return lambda text: cache.create_hashed_notebook(read_notebook("page.md", text))[1]
+
+
 @pytest.mark.parametrize(
     "cell, depends",
     [
@@ -343,87 +344,56 @@ def sources(tmp_path, monkeypatch):
     ],
 )
 def test_the_key_changes_exactly_with_the_modules_a_page_imports(
-    sources, cell, depends
+    sources, key, cell, depends
 ):
-    def key():
-        return cache_key(read_notebook("page.md", CELL.format(cell)))
-
     for module, path in sources.items():
-        before = key()
+        before = key(CELL.format(cell))
         path.write_text(path.read_text() + "\n# 고침")
         expected = module in depends if module else bool(depends)
-        assert (key() != before) == expected, module
+        assert (key(CELL.format(cell)) != before) == expected, module
 
 
-@pytest.mark.parametrize(
-    "cell, depends",
-    [
+def test_the_key_changes_with_the_data_beside_the_modules(sources, key):
+    stored = sources["rooms"].with_name("pairs.csv")
+    for cell, depends in [
         ("from transformer_notes.rooms import south", True),
         ("from transformer_notes import attention", False),
         ("import numpy", False),
-    ],
-)
-def test_the_key_changes_with_the_data_beside_the_modules(sources, cell, depends):
-    def key():
-        return cache_key(read_notebook("page.md", CELL.format(cell)))
-
-    stored = sources["rooms"].with_name("pairs.csv")
-    keys = [key()]
-    for content in (b"1", b"2"):
-        stored.write_bytes(content)
-        keys.append(key())
-    assert len(set(keys)) == (3 if depends else 1)
+    ]:
+        keys = []
+        for content in (b"1", b"2"):
+            stored.write_bytes(content)
+            keys.append(key(CELL.format(cell)))
+        assert (keys[0] != keys[1]) == depends, cell
 
 
-def test_an_edit_of_the_command_line_executes_only_the_pages_that_use_it():
-    pages = {path.stem: read_notebook(path) for path in PAGES}
-    used = {
-        name: dependencies(cell.source for cell in code_cells(page))
-        for name, page in pages.items()
-    }
-    edited = {name for name, found in used.items() if "cli" in found}
-    assert edited == {"chatbot", "command_line", "conformance"}
-
-
-@pytest.mark.parametrize("name", ["times.json", "map.html", "facts.toml"])
 def test_the_key_changes_with_the_stored_results_a_page_reads(
-    tmp_path, monkeypatch, name
+    tmp_path, monkeypatch, key
 ):
     (tmp_path / "docs").mkdir()
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "requirements.txt").touch()
     monkeypatch.setattr(notebooks, "ROOT", tmp_path)
-    results = tmp_path / "docs" / name
-    reading = read_notebook("page.md", CELL.format(f"open('docs/{name}')"))
-    other = read_notebook("page.md", CELL.format("1"))
-    results.write_text("1")
-    before = cache_key(reading), cache_key(other)
-    results.write_text("2")
-    assert cache_key(reading) != before[0]
-    assert cache_key(other) == before[1]
+    for name in ("times.json", "map.html", "facts.toml"):
+        results = tmp_path / "docs" / name
+        reading, other = CELL.format(f"open('docs/{name}')"), CELL.format("1")
+        results.write_text("1")
+        before = key(reading), key(other)
+        results.write_text("2")
+        assert key(reading) != before[0] and key(other) == before[1]
 
 
-def test_the_key_ignores_prose_and_sees_cells_and_tags():
-    def key(text):
-        return cache_key(read_notebook("page.md", text))
-
+def test_the_key_ignores_prose_and_sees_cells_and_tags(key):
     assert key("글\n\n" + CELL.format("1")) == key("다른 글\n\n" + CELL.format("1"))
-    assert key(CELL.format("1")) != key(CELL.format("2"))
-    assert key(CELL.format("1")) != key(CELL.format(":tags: [raises-exception]\n\n1"))
-    assert key("글만") == ""
+    tagged = CELL.format(":tags: [raises-exception]\n\n1")
+    keys = {key(text) for text in (CELL.format("1"), CELL.format("2"), tagged, "글")}
+    assert len(keys) == 4
 
 
-def test_the_store_never_shows_half_a_file(tmp_path, monkeypatch):
-    store = Store(tmp_path)
-    notebook = read_notebook("page.md", CELL.format("1"))
-    monkeypatch.setattr(
-        notebooks.os, "replace", lambda *_: (_ for _ in ()).throw(OSError)
-    )
-    with pytest.raises(OSError):
-        store.save("key", notebook)
-    assert not store.has("key")
-    monkeypatch.undo()
-    store.save("key", notebook)
-    assert store.has("key") and len(code_cells(store.load("key"))) == 1
-    store.keep_only({"key"})
-    assert list(tmp_path.iterdir()) == [store.path("key")]
+def test_no_lecture_is_executed_again_for_an_edit_of_the_command_line():
+    lectures = sorted((DOCS / "lectures").glob("*.md"))
+    pages = {path.stem: inputs(read_notebook(path)) for path in lectures}
+    assert any(path.stem == "attention" for path in pages["masking"])
+    assert not [
+        name
+        for name, used in pages.items()
+        if package.PACKAGE / "cli" / "__init__.py" in used
+    ]

@@ -1,55 +1,190 @@
-"""페이지의 셀을 실행하고 그 출력을 사이트에 싣는 Sphinx 확장입니다.
+"""읽을 페이지의 셀을 미리, 함께 실행합니다. 출력을 싣는 일은 myst-nb가 합니다.
 
-읽기 전에 출력이 없는 페이지만 `page_runner`가 실행합니다. MyST 페이지는 출력을 채운
-노트북이 되어 myst-nb가 그리고, reStructuredText 페이지는 `rst_cells`가 그립니다.
+myst-nb는 jupyter-cache에서 셀이 같은 노트북의 출력을 찾습니다. 없으면 쪽을 읽다가
+실행하는데, 여기서는 읽기 전에 코어의 수만큼 나란히 실행해 넣어 둡니다.
 """
 
-import json
+import asyncio
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from notebooks import (
-    Store,
-    cache_key,
-    code_cells,
-    fill_outputs,
-    inputs,
-    read_notebook,
-)
-from package import dependencies
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from notebooks import code_cells, inputs, read_notebook
+from package import ROOT
+
+#: 두 번 실행하면 바이트까지 같은 출력이 나게 합니다. TensorFlow가 C++에서 파일 기술자에
+#: 바로 적는 알림은 셀의 출력이 아닙니다.
+KERNEL = [
+    "--IPKernelApp.capture_fd_output=False",
+    "--InteractiveShell.colors=nocolor",
+    "--matplotlib=inline",
+    "--InteractiveShellApp.exec_lines="
+    "import matplotlib; matplotlib.rcParams['svg.hashsalt'] = 'page'",
+    "--InlineBackend.figure_formats={'svg'}",
+    "--InlineBackend.print_figure_kwargs="
+    "{'bbox_inches': 'tight', 'metadata': {'Date': None}}",
+]
+LONGEST_START = 600  # 초. 뜨지 못하는 커널을 끝낼 뿐입니다
+_LINE = re.compile(r"(?:Cell In\[\d+\]|<ipython-input[^>]*>),? line (\d+)")
 
 
-def read_executed(text, store):
-    """myst-nb의 `nb_custom_formats`가 부릅니다: MyST 글을 출력이 담긴 노트북으로."""
+class CellFailed(Exception):
+    """셀의 실패와, 셀에서 몇째 줄인가."""
+
+    def __init__(self, cell, line, message):
+        super().__init__(message)
+        self.cell, self.line = cell, line
+
+
+async def run_notebook(notebook, folder, timeout=600):
+    """노트북의 셀을 제 커널에서 차례로 실행해 출력을 채웁니다.
+
+    걸린 시간(초)을 냅니다. 커널이 남기는 파일은 ``folder``에 놓입니다. 실패하면
+    `CellFailed`를 냅니다.
+    """
+    if not code_cells(notebook):
+        return 0
+    start, at = time.monotonic(), None
+    language = notebook.metadata["language_info"]
+
+    def remember(cell, cell_index):
+        nonlocal at
+        at = cell
+
+    client = NotebookClient(
+        notebook,
+        timeout=timeout,
+        startup_timeout=LONGEST_START,
+        extra_arguments=KERNEL,
+        on_cell_execute=remember,
+    )
+    places = {"TMPDIR": str(folder), "IPYTHONDIR": str(folder)}
     try:
-        return fill_outputs(read_notebook("page.md", text), Store(store))
-    except LookupError as error:
-        sys.exit(str(error))
+        await client.async_execute(
+            cwd=str(ROOT),
+            env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"} | places,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    except CellExecutionError as error:
+        lines = _LINE.findall(error.traceback)
+        line = int(lines[-1]) if lines else 1
+        raise CellFailed(at, line, f"{error.ename}: {error.evalue}") from error
+    except CellTimeoutError as error:
+        late = f"{timeout:g}초 안에 끝나지 않아 멈췄습니다"
+        raise CellFailed(at, 1, late) from error
+    except DeadKernelError as error:
+        gone = "커널이 갑자기 끝났습니다. 메모리가 모자랐을 수 있습니다"
+        raise CellFailed(at, 1, gone) from error
+    notebook.metadata["language_info"] = language  # 커널은 ipython3이라고 적습니다
+    for cell in code_cells(notebook):
+        _check(cell)
+    return time.monotonic() - start
+
+
+def _check(cell):
+    """출력을 우리 꼴로 다듬고, 알리지 않은 잘못을 찾습니다."""
+    del cell.metadata["execution"]
+    kinds = {output.output_type for output in cell.outputs}
+    if "raises-exception" in cell.metadata.get("tags", []) and "error" not in kinds:
+        raise CellFailed(
+            cell, 1, "raises-exception이라고 했는데 예외가 나지 않았습니다"
+        )
+    merged = []
+    for output in cell.outputs:
+        if output.output_type == "error":  # 역추적에는 이 기계의 경로가 있습니다
+            output["traceback"] = [f"{output.ename}: {output.evalue}"]
+        elif output.get("name") == "stderr":
+            raise CellFailed(cell, 1, f"표준 오류에 쓴 셀: {output.text.strip()}")
+        if merged and output.get("name") == "stdout" == merged[-1].get("name"):
+            merged[-1]["text"] += output.text  # 커널은 글을 때때로 나누어 보냅니다
+        else:
+            merged.append(output)
+    cell["outputs"] = merged
 
 
 def execute_stale(app, env, added, changed, removed):
-    """읽을 쪽 가운데 출력이 없는 쪽을 실행합니다. 출력을 잃은 쪽도 다시 읽게 합니다."""
-    store = Store(app.config.pages_store)
-    keys = {name: key for name, key in env.executed_keys.items() if name not in removed}
-    lost = {name for name, key in keys.items() if not store.has(key)}
+    """읽을 쪽 가운데 출력이 없는 쪽을 실행합니다. 실패하면 모두 알리고 멈춥니다."""
+    cache = get_cache(app.config.nb_execution_cache_path)
     # 뒤에서부터: 오래 걸리는 실습이 마지막에 혼자 남지 않습니다.
-    pages = [
-        _page(name, path)
-        for name in sorted(added | changed | lost, reverse=True)
+    pages = {
+        path: read_notebook(path)
+        for name in sorted(added | changed, reverse=True)
         if (path := Path(env.doc2path(name))).suffix in {".md", ".rst"}
-    ]
-    run_pages(
-        [page for page in pages if not store.has(page["key"])],
-        store,
-        app.config.pages_timeout,
-        kernels=app.config.pages_kernels,
+    }
+    stale = {path: page for path, page in pages.items() if not _known(cache, page)}
+    if failures := run_pages(stale, cache, app.config.nb_execution_timeout):
+        # 예외로 알리면 Sphinx가 긴 보고서를 덧붙입니다. 할 말만 하고 멈춥니다.
+        sys.exit("실행하지 못한 페이지가 있습니다.\n" + "\n".join(failures))
+    read = {env.path2doc(path): _known(cache, page) for path, page in pages.items()}
+    with_cells = {env.path2doc(p) for p, page in pages.items() if code_cells(page)}
+    env.executed = {  # 셀이 있는 쪽마다 저장된 출력의 번호
+        name: pk
+        for name, pk in (getattr(env, "executed", {}) | read).items()
+        if name not in removed and (name not in read or name in with_cells)
+    }
+    for record in cache.list_cache_records():
+        if record.pk not in {*read.values(), *env.executed.values()}:
+            cache.remove_cache(record.pk)
+    return []
+
+
+def _known(cache, notebook):
+    """저장된 출력의 번호. 없으면 None입니다."""
+    try:
+        return cache.match_cache_notebook(notebook).pk
+    except KeyError:
+        return None
+
+
+def run_pages(pages, cache, timeout):
+    """쪽을 실행해 저장하고, 실패한 까닭을 모두 냅니다."""
+    names = [path.stem for path, page in pages.items() if code_cells(page)]
+    if names:
+        print(f"페이지 {len(names)}개를 실행합니다: {', '.join(names)}", flush=True)
+    failures = []
+
+    async def run(path, free, folder):
+        async with free:
+            try:
+                seconds = await run_notebook(pages[path], folder, timeout)
+            except CellFailed as failure:
+                failures.append(f"{path}:{_row(path, failure)}: {failure}")
+                return
+        bundle = CacheBundleIn(pages[path], str(path))
+        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+        if seconds:
+            print(f"  {path.stem} {seconds:.1f}초", flush=True)
+
+    async def run_all(folder):
+        free = asyncio.Semaphore(os.cpu_count())
+        await asyncio.gather(*(run(path, free, folder) for path in pages))
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ThreadPoolExecutor(1) as pool,  # 주된 스레드에서는 nbclient가 Ctrl-C를 받습니다
+    ):
+        pool.submit(asyncio.run, run_all(folder)).result()
+    return failures
+
+
+def _row(path, failure):
+    """실패한 줄이 쪽에서 몇째 줄인가."""
+    rows = path.read_text(encoding="utf-8").split("\n")
+    code = failure.cell.source.split("\n")
+    size = len(code)
+    return failure.line + next(
+        row for row in range(len(rows)) if rows[row : row + size] == code
     )
-    env.executed_keys = keys | {page["name"]: page["key"] for page in pages}
-    store.keep_only(set(env.executed_keys.values()))
-    return lost
 
 
 def note_inputs(app, docname, content):
@@ -58,79 +193,7 @@ def note_inputs(app, docname, content):
         app.env.note_dependency(path, docname=docname)
 
 
-def start(app):
-    app.env.executed_keys = getattr(app.env, "executed_keys", {})
-
-
-def _page(name, path):
-    notebook = read_notebook(path)
-    return {
-        "name": name,
-        "path": str(path),
-        "key": cache_key(notebook),
-        "modules": list(dependencies(cell.source for cell in code_cells(notebook))),
-    }
-
-
-def run_pages(pages, store, timeout, kernels=False):
-    """페이지를 실행합니다. 실패한 페이지가 있어도 나머지를 끝낸 뒤 모두 알립니다."""
-    if not pages:
-        return
-    print(
-        f"페이지 {len(pages)}개를 실행합니다: {', '.join(p['name'] for p in pages)}",
-        flush=True,
-    )
-    job = {
-        "pages": pages,
-        "store": str(store.folder),
-        "timeout": timeout,
-        "workers": min(len(pages), os.cpu_count() or 1),
-        "kernels": kernels,
-        "parent": os.getpid(),
-    }
-    left, failures = {page["name"]: page for page in pages}, []
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as noise:
-        runner = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("page_runner.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=noise,
-            text=True,
-            encoding="utf-8",
-        )
-        with runner:
-            try:
-                runner.stdin.write(json.dumps(job))
-                runner.stdin.close()
-                for line in runner.stdout:
-                    result = json.loads(line)
-                    page = left.pop(result["page"])
-                    print(f"  {page['name']} {result['seconds']:.1f}초", flush=True)
-                    if result["error"]:
-                        row, message = result["error"]
-                        failures.append(f"{page['path']}:{row}: {message}")
-            except BaseException:
-                runner.terminate()
-                raise
-        if left:
-            noise.seek(0)
-            failures.append(
-                f"실행기가 끝나지 못했습니다: {', '.join(left)}\n{noise.read()[-2000:]}"
-            )
-    if failures:
-        done = len(pages) - len(failures)
-        # 예외로 알리면 Sphinx가 긴 보고서를 덧붙입니다. 할 말만 하고 멈춥니다.
-        sys.exit(
-            f"페이지 {len(pages)}개 가운데 {done}개를 실행해 저장했고 나머지는 "
-            "실패했습니다.\n" + "\n".join(failures)
-        )
-
-
 def setup(app):
-    app.add_config_value("pages_store", "", "", str)
-    app.add_config_value("pages_timeout", 600, "", int)
-    app.add_config_value("pages_kernels", False, "", bool)
-    app.connect("builder-inited", start)
     app.connect("env-get-outdated", execute_stale)
     app.connect("source-read", note_inputs)
-    return {"parallel_read_safe": False, "env_version": 1}
+    return {"parallel_read_safe": False, "env_version": 2}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from notebooks import Store, code_cells
+from notebooks import code_cells, executed, read_notebook
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -28,8 +28,8 @@ FOLDED = """<details class="admonition hide above-input">
 
 def executed_cells(env, config):
     """지금 읽는 페이지의 실행된 셀입니다."""
-    key = env.executed_keys[env.docname]
-    return code_cells(Store(config.pages_store).load(key)) if key else []
+    page = read_notebook(env.doc2path(env.docname))
+    return code_cells(executed(page, config.nb_execution_cache_path))
 
 
 class CodeCell(SphinxDirective):

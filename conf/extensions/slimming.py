@@ -5,9 +5,8 @@
 """
 
 import re
+import shutil
 from pathlib import Path
-
-from discarding import discard
 
 OURS = Path(__file__).resolve().parents[1] / "static"
 #: 아이콘은 static/icons.css가 그립니다.
@@ -71,7 +70,7 @@ def slim(app, exception):
     out = Path(app.outdir)
     for pattern in UNUSED:
         for path in (out / "_static").glob(pattern):
-            discard(path)
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     names = set()
     for path in out.rglob("*.html"):
         names |= names_in(path.read_text("utf-8"))

@@ -204,7 +204,7 @@ def source_pages(app):
         page = source_page(path)
         shown_by = [
             (name, app.env.titles[name].astext())
-            for name in app.env.toctree_includes[app.config.root_doc]
+            for name in app.env.toctree_includes.get(app.config.root_doc, ())
             if page in app.env.shown_sources.get(name, ())
         ]
         title = f"{PACKAGE.name}/{shown(path)}"

@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 from docutils import nodes
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from notebooks import Store, fill_outputs, read_notebook
+from notebooks import executed, read_notebook
 from package import ROOT
 from snippets import PYTHON_LANGUAGES, is_doctest
 from sphinx_exercise.nodes import (
@@ -29,7 +29,7 @@ STORED = re.compile(r"docs/[\w/]+\.(?:json|toml)")
 def _is_offered(app, page):
     """셀이 있는 쪽은 모두. 길잡이인 첫 쪽과 ``notebook: none``인 쪽은 뺍니다."""
     wanted = app.env.metadata[page].get("notebook") != "none"
-    return wanted and app.env.executed_keys.get(page) and page != app.config.root_doc
+    return wanted and page in app.env.executed and page != app.config.root_doc
 
 
 def add_link(app, doctree):
@@ -52,10 +52,10 @@ def write_notebook(app, pagename, templatename, context, doctree):
     if doctree is None or not _is_offered(app, pagename):
         return
     source = read_notebook(app.env.doc2path(pagename))
-    executed = fill_outputs(source, Store(app.config.pages_store)).cells
+    cells = executed(source, app.config.nb_execution_cache_path).cells
     path = Path(app.outdir, f"{pagename}.ipynb")
     path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(make_notebook(doctree, executed, app.config.repository_url), path)
+    nbformat.write(make_notebook(doctree, cells, app.config.repository_url), path)
 
 
 def make_notebook(doctree, executed, repository_url=""):
