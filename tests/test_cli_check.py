@@ -155,7 +155,7 @@ def test_colours_only_on_a_terminal(tmp_path):
         (["mine.py:f g", "--as", "loss"], "my_file.py:my_function"),
         (["none.py:f", "--as", "loss"], "파일이 없습니다: none.py"),
         ([".:f", "--as", "loss"], "파일이 아니라 폴더입니다"),
-        (["mine.py:f", "--as", "loss", "--mask-true", "x"], "attend나 hide가"),
+        (["mine.py:f", "--as", "loss", "--mask-true", "x"], "attend, hide"),
         (["mine.py:f", "--as", "loss", "--seconds", "0"], "0보다 크고"),
     ],
 )
