@@ -1,6 +1,7 @@
 """인코더와 디코더 층의 검사: 배우는 이가 쓰는 대로 쓴 후보들."""
 
 import itertools
+import random
 
 import keras
 import numpy as np
@@ -157,10 +158,23 @@ def test_an_encoder_layer_is_told_what_is_wrong(one, norm_first):
     assert report.passed == (not wrong) and "성질만" not in str(report)
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=str)
-def test_an_encoder_layer_with_two_mistakes_is_told_both(pair):
-    report = check(kind_of(EncoderBlock, wrong=pair), "encoder_layer")
-    assert report.mistakes == numbers(pair), str(report)
+def some_and_all(pairs):
+    """언제나 보는 여덟과, `make test-slow`가 보는 모두."""
+    return pytest.mark.parametrize(
+        "pairs",
+        [
+            pytest.param(random.Random(0).sample(pairs, 8), id="some"),
+            pytest.param(pairs, id="all", marks=pytest.mark.slow),
+        ],
+    )
+
+
+@some_and_all(PAIRS)
+def test_an_encoder_layer_with_two_mistakes_is_told_both(subtests, pairs):
+    for pair in pairs:
+        with subtests.test(str(pair)):
+            report = check(kind_of(EncoderBlock, wrong=pair), "encoder_layer")
+            assert report.mistakes == numbers(pair), str(report)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -173,12 +187,12 @@ def test_a_decoder_layer_is_told_what_is_wrong(one, norm_first):
     assert report.passed == (not wrong) and "성질만" not in str(report)
 
 
-@pytest.mark.parametrize(
-    "pair", [(7, one) for one in INSIDE] + [(11, one) for one in INSIDE[4:]], ids=str
-)
-def test_a_decoder_layer_with_two_mistakes_is_told_both(pair):
-    report = check(kind_of(DecoderBlock, wrong=pair), "decoder_layer")
-    assert report.mistakes == numbers(pair), str(report)
+@some_and_all([(7, one) for one in INSIDE] + [(11, one) for one in INSIDE[4:]])
+def test_a_decoder_layer_with_two_mistakes_is_told_both(subtests, pairs):
+    for pair in pairs:
+        with subtests.test(str(pair)):
+            report = check(kind_of(DecoderBlock, wrong=pair), "decoder_layer")
+            assert report.mistakes == numbers(pair), str(report)
 
 
 @pytest.mark.parametrize(

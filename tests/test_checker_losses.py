@@ -82,38 +82,34 @@ def numbers(wrong):
 AVERAGES = ((), ("all",), ("zeroed",))
 
 
-@pytest.mark.parametrize("average", AVERAGES, ids=str)
-@pytest.mark.parametrize("twice", [(), (29,)], ids=str)
-def test_a_loss_is_told_what_is_wrong(average, twice):
-    report = check(cross_entropy({*average, *twice}), "loss")
-    assert report.mistakes == numbers({*average, *twice}), str(report)
-    assert report.passed == (not report.mistakes)
+def told(subtests, make, what, *parts):
+    """저마다 하나씩 고른 것을 모두 함께 했을 때, 그 번호들이 불립니다."""
+    for chosen in itertools.product(*parts):
+        wrong = tuple(itertools.chain(*chosen))
+        with subtests.test(str(wrong)):
+            report = check(make(wrong), what)
+            assert report.mistakes == numbers(wrong), str(report)
+            assert report.passed == (not report.mistakes)
+
+
+def test_a_loss_is_told_what_is_wrong(subtests):
+    told(subtests, cross_entropy, "loss", AVERAGES, [(), (29,)])
 
 
 @pytest.mark.parametrize("fixed", [None, 0.1])
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        (*parts[0], *parts[1], *parts[2])
-        for parts in itertools.product(AVERAGES, [(), (29,)], [(), (33,)])
-    ],
-    ids=str,
-)
-def test_a_smoothed_loss_is_told_what_is_wrong(wrong, fixed):
-    report = check(smoothed(wrong, fixed=fixed), "loss")
-    assert report.mistakes == numbers(wrong), str(report)
+def test_a_smoothed_loss_is_told_what_is_wrong(subtests, fixed):
+    def make(wrong):
+        return smoothed(wrong, fixed=fixed)
+
+    told(subtests, make, "loss", AVERAGES, [(), (29,)], [(), (33,)])
 
 
-@pytest.mark.parametrize("average", AVERAGES, ids=str)
-def test_zero_times_the_logarithm_of_zero_is_named(average):
-    wrong = {"naive", *average}
-    assert check(smoothed(wrong), "loss").mistakes == numbers(wrong)
+def test_zero_times_the_logarithm_of_zero_is_named(subtests):
+    told(subtests, smoothed, "loss", AVERAGES, [("naive",)])
 
 
-@pytest.mark.parametrize("average", AVERAGES, ids=str)
-def test_an_accuracy_is_told_what_is_wrong(average):
-    report = check(accuracy(average), "accuracy")
-    assert report.mistakes == numbers(average), str(report)
+def test_an_accuracy_is_told_what_is_wrong(subtests):
+    told(subtests, accuracy, "accuracy", AVERAGES)
 
 
 @tf.function
