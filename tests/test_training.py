@@ -230,7 +230,7 @@ def a_second_a_step(monkeypatch):
     """학습 루프가 볼 때마다 1초가 지나는 시계입니다."""
     clock = itertools.count()
     watch = SimpleNamespace(monotonic=lambda: float(next(clock)))
-    monkeypatch.setattr(training, "time", watch)
+    monkeypatch.setattr(training.loop, "time", watch)
 
 
 def tokens_a_step(steps):
@@ -355,8 +355,8 @@ def test_the_time_left_is_written_as_a_clock(
 ):
     times = iter([0.0, seconds])  # 첫 스텝과 둘째 스텝
     watch = SimpleNamespace(monotonic=lambda: next(times))
-    monkeypatch.setattr(training, "time", watch)
-    bar = training._Progress(0, 3, shown=True)
+    monkeypatch.setattr(training.loop, "time", watch)
+    bar = training.loop._Progress(0, 3, shown=True)
     bar.update(1, 1.0, 10)
     bar.update(2, 1.0, 10)
     bar.report({"loss": 1.0})
