@@ -80,7 +80,7 @@ class Book:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=1800,  # 멈춰 선 것을 끝낼 뿐입니다
         )
 
 
