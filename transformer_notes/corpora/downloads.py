@@ -3,29 +3,26 @@
 어느 커밋의 무엇인지 아는 파일만 받습니다. 지문이 맞은 다음에야 그 이름을 붙입니다.
 """
 
-import contextlib
 import errno
 import gzip
 import hashlib
 import io
-import logging
 import os
 import sys
 import tarfile
 import tempfile
-import zlib
+import time
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from transformer_notes.corpora import tables
 from transformer_notes.corpora.python_docs import load_python_docs
 
 TIMEOUT = 30  # 이만큼의 초 동안 아무것도 오지 않으면 그만둡니다
+LONGEST = 1800  # 파일 하나를 받는 데에 쓰는 가장 긴 시간, 초
 RETRIES = 2  # 실패하면 이만큼 다시 해 봅니다
 ENVIRONMENT = "TRANSFORMER_NOTES_DATA"
-# 이 책이 잰 파이썬 문서의 짝.
-PAIRS = 30_516
-PAIRS_DIGEST = "aed65bb8ab952014f9c715c183d89228e677030e17949c8932b67cd4cd62ea73"
 
 
 class DownloadError(OSError):
@@ -39,9 +36,10 @@ class File(NamedTuple):
     remote: str
     #: 폴더에 둘 이름.
     name: str
-    #: 그 파일임을 아는 법. 종류와 값을 콜론으로 잇습니다. 종류는 `sha256`, git이 내용에
-    #: 붙이는 번호 `blob`, 저장소의 보관 파일에 적힌 `commit` 가운데 하나입니다.
-    proof: str
+    #: 그 파일의 지문. 64자리이면 SHA-256, 40자리이면 git이 내용에 붙이는 번호입니다.
+    digest: str
+    #: 받는 것이 `.po`의 보관 파일인지. 골라 적은 짝만 두고, 지문도 그 글의 것입니다.
+    archive: bool = False
 
 
 class Dataset(NamedTuple):
@@ -60,7 +58,6 @@ class Dataset(NamedTuple):
 
 
 _RAW = "https://raw.githubusercontent.com"
-_DOCS = "d0c58403de225366b23d0cafd8b86508186c8c8a"
 _MULTI30K = """\
 train.de.gz 726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6
 train.en.gz d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f
@@ -79,7 +76,6 @@ DATASETS = {
             File(
                 "ChatbotData.csv",
                 "ChatbotData.csv",
-                "sha256:"
                 "287eb129695b577321c80ad397bb3c2279164d4ca577874d129fd3db5b30afe2",
             ),
         ),
@@ -93,21 +89,28 @@ DATASETS = {
             File(
                 "ratings_train.txt",
                 "ratings_train.txt",
-                "blob:ac0dba272895dc1d0b3dd5f11afbeaeb7abe7876",
+                "ac0dba272895dc1d0b3dd5f11afbeaeb7abe7876",
             ),
             File(
                 "ratings_test.txt",
                 "ratings_test.txt",
-                "blob:b6cfcd8cd1557bcd9bf06617b0e429ed73e9a367",
+                "b6cfcd8cd1557bcd9bf06617b0e429ed73e9a367",
             ),
         ),
     ),
     "python_docs": Dataset(
-        f"파이썬 문서와 그 한국어 번역 {PAIRS:,}쌍",
+        "파이썬 문서와 그 한국어 번역 30,516쌍",
         "파이썬 문서와 같음 (PSF License Version 2)",
         "https://github.com/python/python-docs-ko",
         "https://codeload.github.com/python/python-docs-ko/tar.gz",
-        (File(_DOCS, "python_docs.en-ko.tsv.gz", f"commit:{_DOCS}"),),
+        (
+            File(
+                "d0c58403de225366b23d0cafd8b86508186c8c8a",
+                "python_docs.en-ko.tsv.gz",
+                "8c09a6d50f9c91204512d6565e3eac962d815d963a4fb01eb165b5caa3f717b4",
+                archive=True,
+            ),
+        ),
     ),
     "multi30k": Dataset(
         "사진의 설명 독일어–영어 31,014쌍",
@@ -115,7 +118,7 @@ DATASETS = {
         "https://github.com/multi30k/dataset",
         f"{_RAW}/multi30k/dataset/master/data/task1/raw",
         tuple(
-            File(remote, f"multi30k.{remote}", f"sha256:{digest}")
+            File(remote, f"multi30k.{remote}", digest)
             for remote, digest in map(str.split, _MULTI30K.splitlines())
         ),
     ),
@@ -129,8 +132,8 @@ def download(name, folder=None, mirror=None, say=print):
     끝내 지문이 맞지 않은 것은 남기지 않습니다. 망가진 옛 파일은 지우고 다시 받습니다.
 
     `python_docs`는 저장소의 보관 파일을 받아 `corpora.load_python_docs`로 짝을 골라
-    TSV로 적습니다. 보관 파일의 지문은 아무도 약속하지 않으므로, 그 안에 적힌 커밋을
-    확인하고 고른 짝을 이 책이 잰 짝과 견줍니다. 다르면 알리기만 합니다.
+    TSV로 적습니다. 보관 파일의 지문은 아무도 약속하지 않으므로, 고른 짝의 지문을
+    봅니다. 이 책이 잰 것과는 별표를 지운 자리가 열네 쌍에서 다릅니다.
 
     Args:
         name: `DATASETS`에 있는 이름.
@@ -155,7 +158,7 @@ def download(name, folder=None, mirror=None, say=print):
         )
     dataset = DATASETS[name]
     base = dataset.base if mirror is None else mirror.rstrip("/")
-    if urlsplit(base).scheme not in ("http", "https") or not urlsplit(base).netloc:
+    if not _is_address(base):
         raise ValueError(
             "mirror에는 http나 https로 시작하는 주소가 필요합니다. "
             f"받은 것: {mirror!r}."
@@ -166,7 +169,11 @@ def download(name, folder=None, mirror=None, say=print):
     say(f"허가서: {dataset.licence}")
     say(f"출처: {dataset.home}")
     for file in dataset.files:
-        if not _kept(file, folder / file.name, say):
+        path = folder / file.name
+        if path.exists() and _is_whole(file, path):
+            say(f"이미 온전히 있습니다: {path}")
+        else:
+            path.unlink(missing_ok=True)
             _fetch(file, f"{base}/{file.remote}", folder, say)
     return folder / file.name if len(dataset.files) == 1 else folder
 
@@ -178,59 +185,52 @@ def _folder(given):
     return Path(chosen).expanduser()
 
 
-def _kept(file, path, say):
-    """온전한 것이 이미 있는지. 망가진 것은 지웁니다."""
-    if not path.exists():
-        return False
-    kind, _, expected = file.proof.partition(":")
+def _is_address(text):
     try:
-        if kind == "commit":
-            pairs = load_python_docs(path)
-        elif _fingerprint(kind, path.read_bytes()) != expected:
-            raise ValueError
+        parts = urlsplit(text)
     except ValueError:
-        say(f"망가져 있습니다: {path}")
-        path.unlink()
         return False
-    say(f"이미 온전히 있습니다: {path}")
-    if kind == "commit":
-        _compare(pairs, say)
-    return True
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def _is_whole(file, path):
+    try:
+        content = path.read_bytes()
+        if file.archive:
+            content = tables.unzipped(path, content)
+    except ValueError:
+        return False
+    if len(file.digest) == 40:  # git은 종류와 크기를 앞에 붙여 번호를 매깁니다
+        found = hashlib.sha1(b"blob %d\0" % len(content) + content)
+    else:
+        found = hashlib.sha256(content)
+    return found.hexdigest() == file.digest
 
 
 def _fetch(file, url, folder, say):
+    """옆에 받고, 다시 해 보고, 다 된 것에 이름을 붙이는 일은 pooch가 합니다."""
     import pooch
     import requests
 
-    tries = 0
-
     def receive(url, output, _):
-        nonlocal tries
-        tries += 1
-        say(f"받습니다: {url}" + (f" ({tries}번째)" if tries > 1 else ""))
-        responses = []
-        get = pooch.HTTPDownloader(
-            progressbar=sys.stderr.isatty(),
-            timeout=TIMEOUT,
-            hooks={"response": lambda response, **_: responses.append(response)},
-        )
-        try:
-            get(url, output, None)
-        finally:  # pooch는 실패한 응답을 닫지 않습니다
-            for response in responses:
-                response.close()
-        _check(file, Path(output), say)
+        say(f"받습니다: {url}")
+        output = Path(output)
+        _receive(url, output)
+        if file.archive:
+            output.write_bytes(_table(output.read_bytes()))
+        if not _is_whole(file, output):
+            raise ValueError(f"{file.name}의 지문이 아닙니다.")
 
+    pooch.get_logger().setLevel("WARNING")  # 알리는 것은 say가 합니다
     fetcher = pooch.create(
         folder,
         base_url="",
-        registry={file.name: None},  # 지문은 receive가 확인합니다
+        registry={file.name: None},  # 지문은 receive가 봅니다
         urls={file.name: url},
         retry_if_failed=RETRIES,
     )
     try:
-        with _quiet(pooch.get_logger()):
-            fetcher.fetch(file.name, downloader=receive)
+        fetcher.fetch(file.name, downloader=receive)
     except requests.RequestException as error:
         raise DownloadError(f"{_reason(error)}: {url}.") from error
     except ValueError as error:
@@ -238,18 +238,36 @@ def _fetch(file, url, folder, say):
     except PermissionError:  # pooch는 까닭을 영어로만 적습니다
         code = errno.EACCES
         raise PermissionError(code, os.strerror(code), str(folder)) from None
-    say(f"두었습니다: {folder / file.name}")
 
 
-@contextlib.contextmanager
-def _quiet(logger):
-    """알리는 것은 `say`가 합니다."""
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+def _receive(url, path):
+    """주소의 내용을 받습니다. 끝없이 오거나 한 바이트씩 오는 것은 그만둡니다."""
+    import requests
+    import tqdm
+    import urllib3
+
+    end = time.monotonic() + LONGEST
+    with requests.get(url, stream=True, timeout=TIMEOUT) as response:
+        response.raise_for_status()
+        total = int(response.headers.get("content-length", 0)) or None
+        bar = tqdm.tqdm(
+            total=total, unit="B", unit_scale=True, disable=not sys.stderr.isatty()
+        )
+        try:
+            with bar, open(path, "wb") as file:
+                while chunk := response.raw.read1(2**16, decode_content=True):
+                    file.write(chunk)
+                    bar.update(len(chunk))
+                    if file.tell() > tables.LARGEST:
+                        raise DownloadError(
+                            f"{tables.LARGEST:,}바이트를 넘게 옵니다: {url}."
+                        )
+                    if time.monotonic() > end:
+                        raise DownloadError(
+                            f"{LONGEST}초 안에 다 오지 않았습니다: {url}."
+                        )
+        except urllib3.exceptions.HTTPError as error:
+            raise requests.ConnectionError(error) from None
 
 
 def _reason(error):
@@ -262,82 +280,27 @@ def _reason(error):
     stalled = requests.Timeout, urllib3.exceptions.ReadTimeoutError
     if any(isinstance(cause, stalled) for cause in (error, *error.args)):
         return f"{TIMEOUT}초 동안 아무것도 오지 않았습니다"
-    if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return "받다가 끊겼습니다"
     if isinstance(error, requests.ConnectionError):
-        return "네트워크로 서버에 닿지 못했습니다"
+        return "서버에 닿지 못했거나 받다가 끊겼습니다"
     return f"받지 못했습니다({type(error).__name__})"
 
 
-def _check(file, path, say):
-    """방금 받은 것이 그 파일이 아니면 `ValueError`. 보관 파일은 짝의 TSV로 바꿉니다."""
-    kind, _, expected = file.proof.partition(":")
-    content = path.read_bytes()
-    if kind == "commit":
-        content = _unzipped(content)
-    given = _fingerprint(kind, content)
-    if given != expected:
-        raise ValueError(
-            f"{file.name}에는 {kind} {expected:.12}…인 파일이 필요합니다. 받은 것: "
-            f"{given:.12}…."
-        )
-    if kind == "commit":
-        pairs = _archived_pairs(content)
-        rows = [("document", "en", "ko"), *map(_row, pairs)]
-        text = "".join("\t".join(row) + "\n" for row in rows)
-        path.write_bytes(gzip.compress(text.encode(), mtime=0))
-        _compare(pairs, say)
-
-
-def _fingerprint(kind, content):
-    if kind == "sha256":
-        return hashlib.sha256(content).hexdigest()
-    if kind == "blob":  # git은 종류와 크기를 앞에 붙여 번호를 매깁니다
-        return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    with _opened(content) as archive:  # git은 보관 파일의 머리에 커밋을 적습니다
-        return archive.pax_headers.get("comment", "적히지 않음")
-
-
-# --- 파이썬 문서의 보관 파일 ---------------------------------------------------------
-
-
-def _unzipped(content):
+def _table(content):
+    """보관 파일의 .po에서 고른 짝을 gzip으로 줄인 TSV로 적습니다."""
+    content = tables.unzipped("받은 보관 파일", content)
     try:
-        return gzip.decompress(content)
-    except (EOFError, OSError, zlib.error):
-        raise ValueError("받은 보관 파일이 온전한 gzip이 아닙니다.") from None
-
-
-@contextlib.contextmanager
-def _opened(content):
-    try:
-        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            yield archive
-    except tarfile.TarError:
-        raise ValueError("받은 보관 파일이 온전한 tar가 아닙니다.") from None
-
-
-def _archived_pairs(content):
-    """보관 파일의 .po만 잠깐 풀어 짝을 고릅니다."""
-    with tempfile.TemporaryDirectory() as folder:
-        with _opened(content) as archive:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            tarfile.open(fileobj=io.BytesIO(content)) as archive,
+        ):
             members = [m for m in archive if m.isfile() and m.name.endswith(".po")]
             for member in members:
                 member.name = member.name.partition("/")[2]  # 맨 위 폴더를 뗍니다
             archive.extractall(folder, members, filter="data")
-        return load_python_docs(folder)
-
-
-def _row(pair):
-    return pair.document, pair.source, pair.target
-
-
-def _compare(pairs, say):
-    digest = hashlib.sha256()
-    for pair in pairs:
-        digest.update(("\t".join(_row(pair)) + "\n").encode())
-    if digest.hexdigest() != PAIRS_DIGEST:
-        say(
-            f"경고: 이 책이 잰 짝과 다릅니다. 받은 것은 {len(pairs):,}쌍, 책의 것은 "
-            f"{PAIRS:,}쌍입니다."
-        )
+            pairs = load_python_docs(folder)
+    except tarfile.TarError:
+        raise ValueError("받은 보관 파일이 온전한 tar가 아닙니다.") from None
+    rows = [(pair.document, pair.source, pair.target) for pair in pairs]
+    rows.insert(0, ("document", "en", "ko"))
+    text = "".join("\t".join(row) + "\n" for row in rows)
+    return gzip.compress(text.encode(), mtime=0)
