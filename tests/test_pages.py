@@ -5,12 +5,10 @@ import re
 import unicodedata
 from pathlib import Path
 
-import pytest
 from snippets import find_snippets
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md")) + sorted((ROOT / "docs").rglob("*.rst"))
-NAMES = [path.stem for path in PAGES]
 
 
 def read(path):
@@ -51,31 +49,28 @@ def faults(snippet):
                 yield line, "하는 일을 튜플로 잇지 않습니다"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=NAMES)
-def test_cells_that_a_student_copies_hold_only_what_they_need(path):
+def test_cells_that_a_student_copies_hold_only_what_they_need():
     found = [
         f"{path.relative_to(ROOT)}:{line}: {fault}"
+        for path in PAGES
         for snippet in copied(read(path), path.suffix)
         for line, fault in faults(snippet)
     ]
     assert not found, "\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
+def test_what_a_student_should_not_see_is_found():
+    for source in (
         "from myst_nb import glue",
         'glue("a", 1)',
         "f = lambda x: x",
         "print(1), print(2)",
         "# " + "가" * 44,
-    ],
-)
-def test_what_a_student_should_not_see_is_found(source):
-    page = f"```{{code-cell}}\n{source}\n```\n"
-    assert [fault for s in copied(page) for fault in faults(s)]
-    hidden = f"```{{code-cell}}\n:tags: [remove-cell]\n\n{source}\n```\n"
-    assert copied(hidden) == []
+    ):
+        page = f"```{{code-cell}}\n{source}\n```\n"
+        assert [fault for s in copied(page) for fault in faults(s)], source
+        hidden = f"```{{code-cell}}\n:tags: [remove-cell]\n\n{source}\n```\n"
+        assert copied(hidden) == []
 
 
 # --- 글에 적은 수 --------------------------------------------------------------------
@@ -165,10 +160,10 @@ def _inside_rst(lines):
         yield line, indent is not None or doctest
 
 
-@pytest.mark.parametrize("path", PAGES, ids=NAMES)
-def test_no_number_is_typed(path):
+def test_no_number_is_typed():
     found = [
         f"{path.relative_to(ROOT)}:{line}: {number}"
+        for path in PAGES
         for line, number in typed_numbers(path, read(path))
     ]
     assert not found, "쪽의 코드가 계산하지도, 확인하지도 않는 수입니다:\n" + "\n".join(
@@ -176,9 +171,8 @@ def test_no_number_is_typed(path):
     )
 
 
-@pytest.mark.parametrize(
-    "text, numbers",
-    [
+def test_typed_numbers_are_found():
+    for text, numbers in (
         ("정답률은 0.97입니다.", ["0.97"]),
         ("모델이 37,000개를 씁니다.", ["37,000"]),
         ("{cite}`paper`은 37,000개를 씁니다.", []),
@@ -191,7 +185,6 @@ def test_no_number_is_typed(path):
         ),
         ("| 값 | 0.5 |", []),
         ("값이 셋, 곧 3개이고 12까지는 말로 읽습니다.", []),
-    ],
-)
-def test_typed_numbers_are_found(text, numbers):
-    assert [number for _, number in typed_numbers("page.md", text)] == numbers
+    ):
+        found = [number for _, number in typed_numbers("page.md", text)]
+        assert found == numbers, text
