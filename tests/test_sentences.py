@@ -1,6 +1,5 @@
 """문서의 글을 문장의 짝으로 다듬는 일이 지키는 약속."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,10 +44,10 @@ def test_sentences_that_cannot_be_paired_stay_together():
         assert sentence_pairs(source, target) == [(source, target)]
 
 
-@pytest.mark.parametrize("short", ["e.g.", "E.g.", "i.e.", "etc.", "vs."])
-def test_an_abbreviation_does_not_end_a_sentence(short):
-    text = f"Use it, {short} here."
-    assert sentence_pairs(text, text) == [(text, text)]
+def test_an_abbreviation_does_not_end_a_sentence():
+    for short in ("e.g.", "E.g.", "i.e.", "etc.", "vs."):
+        text = f"Use it, {short} here."
+        assert sentence_pairs(text, text) == [(text, text)]
 
 
 def test_a_closing_bracket_belongs_to_its_sentence():
@@ -61,18 +60,13 @@ def test_letters_ignore_case_digits_and_marks_and_see_every_other_word():
     assert letters("Ärger 책을") != letters("Arger 책을")
 
 
-@pytest.mark.parametrize(
-    "text, names",
-    [
+def test_identifiers_look_like_code_and_end_where_hangul_begins():
+    for text, names in (
         ("os.path를 보고", {"os.path"}),
-        (
-            "max_workers, ThreadPool, __init__",
-            {"max_workers", "ThreadPool", "__init__"},
-        ),
+        ("max_workers, ThreadPool과", {"max_workers", "ThreadPool"}),
+        ("__init__", {"__init__"}),
         ("Return the data. None of NULL", set()),
         ("끝입니다 io.open.", {"io.open"}),
         ("e.g. 3.7 or i.e. x.", set()),
-    ],
-)
-def test_identifiers_look_like_code_and_end_where_hangul_begins(text, names):
-    assert identifiers(text) == names
+    ):
+        assert identifiers(text) == names

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from transformer_notes.cli import run_folder
 from transformer_notes.cli.korean import warn
+from transformer_notes.corpora import FIRST_YEAR, LAST_YEAR
 
 BATCH = 64  # 한 번에 옮길 글의 수
 
@@ -55,8 +56,6 @@ def doubt(answer, least, dates):
 
 
 def _not_a_day(text):
-    from transformer_notes.corpora import FIRST_YEAR, LAST_YEAR
-
     try:
         day = datetime.date.fromisoformat(text)
     except ValueError:

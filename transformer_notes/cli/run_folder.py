@@ -182,12 +182,21 @@ def read_tokenizer(folder, record):
     return Tokenizer.load(whole(folder, record, "tokenizer.json"))
 
 
-def newest_step(folder):
+def newest_step(folder, record):
     """읽을 수 있는 체크포인트 가운데 가장 새것의 스텝. 없으면 0입니다."""
     from transformer_notes import training
 
-    step, _ = next(training.readable_checkpoints(folder / "checkpoints"), (0, None))
-    return step
+    place = folder / "checkpoints"
+    found = next(training.readable_checkpoints(place), None)
+    if found is None:
+        return 0
+    _refuse_foreign(place, record, [found])
+    return found[0]
+
+
+def _refuse_foreign(place, record, found):
+    if any(fingerprint != record.fingerprint for _, fingerprint in found):
+        raise damaged(place, "다른 학습의 체크포인트가 있습니다")
 
 
 def model_config(tokenizer, settings, labels):
@@ -254,8 +263,7 @@ def _weights(folder, record, checkpoint):
             f"이하가 필요합니다. 받은 것: {checkpoint}. 학습할 때 --save-every를 "
             "줄이면 자주 남깁니다."
         )
-    if any(fingerprint != record.fingerprint for _, fingerprint in found):
-        raise damaged(place, "다른 학습의 체크포인트가 있습니다")
+    _refuse_foreign(place, record, found)
     if best:
         return training.best_checkpoint(folder)
     return training.average_checkpoints(folder, count)

@@ -129,7 +129,8 @@ def _train(folder, recipe, data, given, tensorboard):
         run_folder.write(folder, run.record)
         run_folder.sweep(folder)
     epochs = run.record.settings["epochs"]
-    total, done = epochs * len(run.batches[0]), run_folder.newest_step(folder)
+    total = epochs * len(run.batches[0])
+    done = run_folder.newest_step(folder, run.record)
     if done >= total:
         put(
             f"이미 끝난 학습입니다 ({done:,}스텝). 더 학습하려면 --epochs를 {epochs}"
