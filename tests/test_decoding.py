@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from transformer_notes import decoding
@@ -113,7 +113,9 @@ class Reference:
                     grown.append((answer, total))
                 else:
                     grown += [(new, total + p) for new, p in self.candidates(answer)]
-            beams = sorted(grown, key=score, reverse=True)[:beam_size]
+            ranked = sorted(grown, key=score, reverse=True)
+            apart(score(item) for item in ranked[: beam_size + 1])
+            beams = ranked[:beam_size]
         return [(answer, score((answer, total))) for answer, total in beams]
 
     def exhaustive(self, alpha):
@@ -127,13 +129,23 @@ class Reference:
             every += [item for item in grown if self.ended(item[0])]
             alive = [item for item in grown if not self.ended(item[0])]
         scored = [(a, total / ((5 + len(a)) / 6) ** alpha) for a, total in every]
-        return sorted(scored, key=lambda item: item[1], reverse=True)
+        scored.sort(key=lambda item: item[1], reverse=True)
+        apart(score for _, score in scored)
+        return scored
 
     def greedy(self):
         answer = ()
         while not self.ended(answer):
-            answer = max(self.candidates(answer), key=lambda item: item[1])[0]
+            ranked = sorted(self.candidates(answer), key=lambda item: -item[1])
+            apart(log_p for _, log_p in ranked[:2])
+            answer = ranked[0][0]
         return answer
+
+
+def apart(scores):
+    """차례를 반올림이 정할 만큼 가까운 점수가 있으면, 그 예는 쓰지 않습니다."""
+    for higher, lower in itertools.pairwise(scores):
+        assume(higher - lower > 1e-5)
 
 
 def answers(ids):
