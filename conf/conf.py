@@ -58,7 +58,6 @@ extensions = [
     "page_checks",
     "published",
     "reading_time",
-    "rst_cells",
     "search",
     "slimming",
     "source_links",
@@ -84,7 +83,7 @@ codeautolink_concat_default = True
 
 # 소스와 API. 저장소 주소를 정하면 소스 링크가 그리로도 이어집니다.
 repository_url = ""
-# 사이트를 올리는 주소. 정하면 쪽마다 소개가, 맨 위에 sitemap.xml이 생깁니다.
+# 사이트를 올리는 주소. 없는 주소의 쪽(404.html)이 사이트의 맨 위를 여기에서 찾습니다.
 html_baseurl = ""
 
 autodoc_member_order = "bysource"
@@ -101,7 +100,6 @@ html_theme = "sphinx_book_theme"
 html_title = project
 html_logo = html_favicon = "static/mark.svg"
 html_static_path = ["static"]
-html_extra_path = ["../docs/site.png"] if html_baseurl else []
 html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
 html_js_files = [("reading.js", {"defer": "defer"})]
 html_copy_source = False

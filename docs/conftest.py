@@ -1,6 +1,5 @@
 """``pytest docs``: 모든 페이지와 README와 독스트링의 코드를 빠짐없이 실행합니다."""
 
-import ast
 import contextlib
 import os
 import random
@@ -29,24 +28,21 @@ def page_snippets(document):
     for line in document.text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     for snippet in find_snippets(document.path, document.text):
-        if snippet.kind == "doctest":
-            for example in DocTestParser().get_examples(snippet.source):
-                first = snippet.line - 1 + example.lineno
-                last = first + (example.source + example.want).count("\n")
-                yield Region(starts[first], starts[last] - 1, example, check_doctest)
-        else:
-            first = snippet.line - 1
-            last = min(first + snippet.source.count("\n") + 1, len(starts) - 1)
-            run = run_cell if snippet.kind == "cell" else reject
-            yield Region(starts[first], starts[last] - 1, snippet, run)
+        first = snippet.line - 1
+        if snippet.kind == "cell":
+            last = first + snippet.source.count("\n") + 1
+            yield Region(starts[first], starts[last] - 1, snippet, run_cell)
+            continue
+        for example in DocTestParser().get_examples(snippet.source):
+            top = first + example.lineno
+            last = top + (example.source + example.want).count("\n")
+            yield Region(starts[top], starts[last] - 1, example, check_doctest)
 
 
 def run_cell(example):
     """셀을 실행합니다. 마지막 줄의 식은 노트북처럼 값을 구하기만 합니다."""
     snippet = example.parsed
-    code = compile(
-        ast.parse("\n" * (snippet.line - 1) + snippet.source), example.path, "exec"
-    )
+    code = compile("\n" * (snippet.line - 1) + snippet.source, example.path, "exec")
     if "raises-exception" not in snippet.tags:
         exec(code, example.namespace)
         return
@@ -55,10 +51,6 @@ def run_cell(example):
     except Exception:
         return
     raise AssertionError("raises-exception이라고 했는데 예외가 나지 않았습니다")
-
-
-def reject(example):
-    raise AssertionError(example.parsed.problem)
 
 
 class PageState:

@@ -81,7 +81,6 @@ def built(shared_book):
     for folder in (docs, docs / "lectures"):
         folder.mkdir(exist_ok=True)
         (folder / "dot.png").write_bytes((ROOT / "docs" / "site.png").read_bytes())
-    (docs / "site.png").write_bytes((ROOT / "docs" / "site.png").read_bytes())
     for path in ("first", "lectures/second", "extra"):
         name = path.rpartition("/")[2]
         text = f"({name})=\n# {name}\n" + CHAPTER.format(name=name) + CELL
@@ -151,14 +150,6 @@ def test_a_source_page_leads_back_to_the_pages_that_show_it(built):
 def test_a_published_page_introduces_itself(built):
     html = text_of(built, "plain")
     assert '<meta name="description" content="English &amp; only." />' in html
-    assert '<meta property="og:title" content="plain" />' in html
-    address = "https://example.org/notes"
-    assert f'<meta property="og:url" content="{address}/plain.html" />' in html
-    assert f'<meta property="og:image" content="{address}/site.png" />' in html
-    assert (built.html / "site.png").is_file()
-    sitemap = (built.html / "sitemap.xml").read_text(encoding="utf-8")
-    assert sitemap.count("<loc>") == 5
-    assert f"<loc>{address}/lectures/second.html</loc>" in sitemap
 
 
 def test_a_page_in_another_language_says_so(built):

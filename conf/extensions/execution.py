@@ -119,7 +119,7 @@ def execute_stale(app, env, added, changed, removed):
     pages = {
         path: read_notebook(path)
         for name in sorted(added | changed, reverse=True)
-        if (path := Path(env.doc2path(name))).suffix in {".md", ".rst"}
+        if (path := Path(env.doc2path(name))).suffix == ".md"
     }
     stale = {path: page for path, page in pages.items() if not _known(cache, page)}
     if failures := run_pages(stale, cache, app.config.nb_execution_timeout):
@@ -189,7 +189,8 @@ def _row(path, failure):
 
 def note_inputs(app, docname, content):
     """쪽이 쓰는 모듈과 자료가 바뀌면 Sphinx가 그 쪽을 다시 읽습니다."""
-    for path in inputs(read_notebook(app.env.doc2path(docname))):
+    page = Path(app.env.doc2path(docname))
+    for path in inputs(read_notebook(page)) if page.suffix == ".md" else []:
         app.env.note_dependency(path, docname=docname)
 
 

@@ -1,13 +1,12 @@
-r"""한국어를 위해 Sphinx를 다듬습니다: reStructuredText의 조사와 확장의 영어 문구.
+r"""한국어를 위해 Sphinx를 다듬습니다: 독스트링의 조사와 확장의 영어 문구.
 
-reStructuredText는 표시한 말 뒤에 빈칸이나 문장 부호를 바랍니다. 한국어는 조사를 붙여
+독스트링의 reStructuredText는 표시한 말 뒤에 빈칸이나 문장 부호를 바랍니다. 한국어는 조사를 붙여
 씁니다. ``query``와처럼 쓴 곳에 눈에 보이지 않는 경계(``\ ``)를 넣어 줍니다.
 """
 
 import re
 from pathlib import Path
 
-from snippets import find_snippets
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
@@ -22,23 +21,6 @@ def separate_particles(text):
 
 def in_docstring(app, what, name, obj, options, lines):
     lines[:] = separate_particles("\n".join(lines)).split("\n")
-
-
-def in_page(app, docname, content):
-    path = Path(app.env.doc2path(docname))
-    if path.suffix != ".rst":
-        return
-    lines = content[0].split("\n")
-    start, parts = 0, []
-    for snippet in [*find_snippets(path, content[0]), None]:  # 코드는 건드리지 않습니다
-        first = len(lines) if snippet is None else snippet.line - 1
-        last = first if snippet is None else first + snippet.source.count("\n") + 1
-        parts += separate_particles("\n".join(lines[start:first])).split("\n")[
-            : first - start
-        ]
-        parts += lines[first:last]
-        start = last
-    content[0] = "\n".join(parts)
 
 
 _SCRIPTS = {
@@ -75,7 +57,6 @@ def speak_visible_text(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.connect("autodoc-process-docstring", in_docstring)
-    app.connect("source-read", in_page)
     app.connect("html-page-context", speak_visible_text)
     app.connect("build-finished", translate_scripts)
     return {"parallel_read_safe": True}

@@ -14,11 +14,11 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
-_DEFINITION = re.compile(r"(?:(?:```+|:::+)\{definition\}|\.\. definition::) *(\S+)")
+_DEFINITION = re.compile(r"(?:```+|:::+)\{definition\} *(\S+)")
 _ITEM = re.compile(r"[-*] |\s")
-_OTHER = re.compile(r"^(?:#|```|:::|\.\. |\||\(.*\)=$|[=~-]{3,}$)", re.MULTILINE)
+_OTHER = re.compile(r"^(?:#|```|:::|\||\(.*\)=$)", re.MULTILINE)
 # 역할({src}`…`)은 코드가 아니므로 먼저 지나갑니다.
-_LITERAL = re.compile(r"(?:\{[^}`]+\}|:[\w:]+:)`[^`]*`|(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_LITERAL = re.compile(r"\{[^}`]+\}`[^`]*`|(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -28,7 +28,7 @@ def stale_fragments(path, text=None):
     빈칸과 줄바꿈은 따지지 않고 ``...``은 무엇이든 뜻합니다. 정의의 이름도 됩니다.
     """
     text = read(Path(path)) if text is None else text
-    rst, targets, last = Path(path).suffix == ".rst", [], None
+    targets, last = [], None
     for first, block in _blocks(text):
         if found := _DEFINITION.match(block):
             targets = [*(targets if last == "definition" else []), found[1]]
@@ -38,7 +38,7 @@ def stale_fragments(path, text=None):
             shown = _shown(targets)
             for number, line in enumerate(block.split("\n"), first):
                 for match in _LITERAL.finditer(line):
-                    if match[1] in ({"``"} if rst else {"`", "``"}):
+                    if match[1] in {"`", "``"}:
                         starts = line[: match.start()] in {"- ", "* "}
                         if not _occurs(match[2], shown, anywhere=not starts):
                             yield number, match[2], targets

@@ -8,12 +8,11 @@ import hashlib
 import sys
 from pathlib import Path
 
-import nbformat
 from jupyter_cache import get_cache
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 from package import ROOT, dependencies
-from snippets import MYST_EXTENSIONS, find_snippets
+from snippets import MYST_EXTENSIONS
 
 #: 어느 페이지의 출력이나 정하는 파일
 ALWAYS = [
@@ -28,25 +27,14 @@ def read_text(text):
 
 
 def read_notebook(path, text=None):
-    """페이지를 노트북으로 읽습니다. reStructuredText는 셀만 담깁니다."""
-    path = Path(path)
-    text = path.read_text(encoding="utf-8") if text is None else text
-    if path.suffix == ".rst":
-        cells = [s for s in find_snippets(path, text) if s.kind == "cell"]
-        notebook = nbformat.v4.new_notebook()
-        for cell in cells:
-            metadata = {"tags": sorted(cell.tags)}
-            notebook.cells.append(
-                nbformat.v4.new_code_cell(cell.source, metadata=metadata)
-            )
-        notebook.metadata["source_map"] = [cell.line - 1 for cell in cells]
-    else:
-        notebook = read_myst_markdown_notebook(
-            text,
-            MdParserConfig(enable_extensions=set(MYST_EXTENSIONS)),
-            add_source_map=True,
-        )
-        _mend_source_map(notebook, text.splitlines())
+    """MyST 페이지를 노트북으로 읽습니다."""
+    text = Path(path).read_text(encoding="utf-8") if text is None else text
+    notebook = read_myst_markdown_notebook(
+        text,
+        MdParserConfig(enable_extensions=set(MYST_EXTENSIONS)),
+        add_source_map=True,
+    )
+    _mend_source_map(notebook, text.splitlines())
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "python"}
     for index, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{index}"

@@ -13,11 +13,7 @@ logger = logging.getLogger(__name__)
 def check_python_runs(app, doctree):
     """페이지가 파이썬으로 보이는 블록과 실행되는 블록을 맞추어 봅니다."""
     path = Path(app.env.doc2path(app.env.docname))
-    snippets = find_snippets(path)
-    for snippet in snippets:
-        if snippet.kind == "unrun":
-            logger.warning(snippet.problem, location=f"{path}:{snippet.line}")
-    executed = Counter(_normal(s.source) for s in snippets)
+    executed = Counter(_normal(s.source) for s in find_snippets(path))
     for block in doctree.findall(_is_python_block):
         if executed[_normal(block.astext())] > 0:
             executed[_normal(block.astext())] -= 1

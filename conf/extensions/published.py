@@ -1,13 +1,11 @@
-"""사이트를 올렸을 때 쓰이는 것: 없는 주소의 쪽, 쪽의 소개, 쪽의 목록.
+"""사이트를 올렸을 때 쓰이는 것: 없는 주소의 쪽과 쪽의 소개.
 
 ``404.html``은 어느 깊이의 주소에서나 열립니다. ``html_baseurl``을 정하면 그 아래에 올린
-것으로 알고, 검색 엔진이 읽을 ``sitemap.xml``도 씁니다.
+것으로 압니다.
 """
 
 import textwrap
-from pathlib import Path
 from urllib.parse import urlsplit
-from xml.sax.saxutils import escape
 
 from docutils import nodes
 
@@ -21,7 +19,6 @@ def describe(app, pagename, templatename, context, doctree):
     """쪽의 첫 문단을 소개로 씁니다. 제목 아래의 '여기'는 소개가 아닙니다."""
     if doctree is None:
         return
-    context["site_url"] = app.config.html_baseurl.rstrip("/")
     for paragraph in doctree.findall(nodes.paragraph):
         if "here" not in paragraph.parent.get("classes", []):
             text = textwrap.shorten(paragraph.astext(), 150, placeholder="…")
@@ -29,23 +26,7 @@ def describe(app, pagename, templatename, context, doctree):
             return
 
 
-def sitemap(app, exception):
-    if exception or not app.config.html_baseurl or app.builder.format != "html":
-        return
-    base = app.config.html_baseurl.rstrip("/")
-    pages = sorted(app.builder.get_target_uri(name) for name in app.env.found_docs)
-    urls = "".join(
-        f"<url><loc>{escape(f'{base}/{page}')}</loc></url>" for page in pages
-    )
-    Path(app.outdir, "sitemap.xml").write_text(
-        '<?xml version="1.0" encoding="utf-8"?>'
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>',
-        encoding="utf-8",
-    )
-
-
 def setup(app):
     app.connect("html-collect-pages", not_found)
     app.connect("html-page-context", describe)
-    app.connect("build-finished", sitemap)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

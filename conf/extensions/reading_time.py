@@ -21,7 +21,38 @@ from sphinx_exercise.nodes import (
 logger = logging.getLogger(__name__)
 
 SYLLABLES, LINES = 350, 12  # 1분에 읽는 양
-APART = (exercise_node, exercise_enumerable_node, solution_node)
+CODE = nodes.literal_block, nodes.doctest_block
+APART = exercise_node, exercise_enumerable_node, solution_node
+UNREAD = APART + (nodes.raw, nodes.comment)
+
+
+def load(node):
+    """보이는 글과 코드의 양. ``SYLLABLES * LINES``가 1분입니다."""
+    if isinstance(node, nodes.Text):
+        return LINES * len(re.findall("[가-힣]", node))
+    if isinstance(node, UNREAD) or node.get("folded") or _is_folded_input(node):
+        return 0
+    if isinstance(node, CODE):
+        shown = [] if "output" in node["classes"] else node.astext().splitlines()
+        return SYLLABLES * sum(bool(line.strip()) for line in shown)
+    return sum(map(load, node.children))
+
+
+def _is_folded_input(node):
+    if "cell_input" not in node["classes"]:
+        return False
+    return "tag_hide-input" in node.parent["classes"]
+
+
+def measure(app, doctree):
+    if not re.match(app.config.reading_time_pages, app.env.docname):
+        return
+    measured = load(doctree) / (SYLLABLES * LINES)
+    app.env.metadata[app.env.docname]["minutes"] = measured
+    title = next(doctree.findall(nodes.title))
+    words = f"읽는 데 약 {math.ceil(measured)}분"
+    line = nodes.paragraph(words, words, classes=["reading-time"])
+    title.parent.insert(title.parent.index(title) + 1, line)
 
 
 class minutes_of(nodes.Inline, nodes.TextElement):
@@ -30,53 +61,24 @@ class minutes_of(nodes.Inline, nodes.TextElement):
 
 class MinutesRole(SphinxRole):
     def run(self):
-        self.env.note_reread()  # 다른 쪽이 바뀌면 이 쪽의 수도 바뀝니다
+        self.env.metadata[self.env.docname]["shows_minutes"] = True
         return [minutes_of("", "", page=self.text)], []
 
 
-def minutes(doctree):
-    """문서 하나를 읽는 시간, 분. 소수입니다."""
-    syllables = lines = 0
-    for node in _shown(doctree):
-        if isinstance(node, nodes.literal_block | nodes.doctest_block):
-            if "output" not in node.get("classes", []):
-                lines += sum(bool(line.strip()) for line in node.astext().splitlines())
-        elif isinstance(node, nodes.Text):
-            syllables += len(re.findall("[가-힣]", node))
-    return syllables / SYLLABLES + lines / LINES
+def _known(env):
+    return {n: m["minutes"] for n, m in env.metadata.items() if "minutes" in m}
 
 
-def _shown(node):
-    """접히지 않고 연습문제가 아닌 글과 코드. 코드는 덩이째 냅니다."""
-    hidden_input = "tag_hide-input" in node.get("classes", [])
-    for child in node.children:
-        if isinstance(child, nodes.Text):
-            yield child
-        elif (
-            isinstance(child, APART + (nodes.raw, nodes.comment))
-            or child.get("folded")
-            or (hidden_input and "cell_input" in child["classes"])
-        ):
-            continue
-        elif isinstance(child, nodes.literal_block | nodes.doctest_block):
-            yield child
-        else:
-            yield from _shown(child)
-
-
-def measure(app, doctree):
-    if not re.match(app.config.reading_time_pages, app.env.docname):
-        return
-    measured = minutes(doctree)
-    app.env.reading_minutes[app.env.docname] = measured
-    title = next(doctree.findall(nodes.title))
-    words = f"읽는 데 약 {math.ceil(measured)}분"
-    line = nodes.paragraph(words, words, classes=["reading-time"])
-    title.parent.insert(title.parent.index(title) + 1, line)
+def rewrite(app, env):
+    """시간이 달라졌으면 그것을 적은 쪽을 다시 씁니다. 다시 읽지는 않습니다."""
+    before, env.minutes = getattr(env, "minutes", {}), _known(env)
+    if before != env.minutes:
+        return [n for n, m in env.metadata.items() if "shows_minutes" in m]
+    return []
 
 
 def fill(app, doctree, docname):
-    known = app.env.reading_minutes
+    known = _known(app.env)
     for place in list(doctree.findall(minutes_of)):
         page, words = place["page"], "?"
         matching = [known[name] for name in fnmatch.filter(known, page)]
@@ -89,20 +91,11 @@ def fill(app, doctree, docname):
         place.replace_self(nodes.Text(words))
 
 
-def start(app):
-    app.env.reading_minutes = getattr(app.env, "reading_minutes", {})
-
-
-def forget(app, env, docname):
-    getattr(env, "reading_minutes", {}).pop(docname, None)
-
-
 def setup(app):
     app.add_config_value("reading_time_pages", "lectures/|practice/|paper/", "env", str)
     app.add_node(minutes_of)
     app.add_role("minutes", MinutesRole())
-    app.connect("builder-inited", start)
-    app.connect("env-purge-doc", forget)
     app.connect("doctree-read", measure, priority=900)
+    app.connect("env-updated", rewrite)
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": False, "env_version": 1}
+    return {"parallel_read_safe": True, "env_version": 2}
