@@ -1,7 +1,5 @@
 """셀의 실행: 쪽마다 제 커널에서 돌고, 잘못은 그 줄로 드러나고, 바뀐 것만 다시 돈다."""
 
-import re
-import textwrap
 from pathlib import Path
 
 import notebooks
@@ -198,79 +196,6 @@ def test_modules_in_folders_work_on_every_page_and_under_pytest(book):
     tested = book.pytest("docs", "-k", "north or lecture").stdout
     assert "PASSED transformer_notes/rooms/north.py::line:7" in tested
     assert "PASSED docs/lecture.md::" in tested
-
-
-LINE = """\
-from myst_nb import glue
-from transformer_notes.figures import plotting
-glue("answer", "42", display=False)
-with plotting.figure(3, 2) as (fig, axes):
-    axes.plot([1, 2])
-fig"""
-BOTH = [  # (코드, MyST의 선택 사항, reStructuredText의 선택 사항)
-    ("print('안녕')\n[1, 2]", "", ""),
-    ("import numpy", "", ""),
-    ("1 / 0", "tags: [raises-exception]", ":tags: raises-exception"),
-    ("print('접은 셀')", "tags: [hide-input]", ":tags: hide-input"),
-    (
-        LINE,
-        "mystnb: {image: {alt: 오르는 선}, figure: {name: fig-line, caption: 설명}}",
-        ":alt: 오르는 선\n:name: fig-line\n:caption: 설명",
-    ),
-]
-
-
-def test_cells_of_both_formats_become_the_same_html(book):
-    book.write(
-        page="".join(
-            f"```{{code-cell}}\n---\n{options}\n---\n{code}\n```\n\n"
-            for code, options, _ in BOTH
-        )
-        + "답은 {glue:text}`answer`이고 {numref}`fig-line`에 있습니다.\n"
-    )
-    assert book.build().returncode == 0
-    myst = cells_html(book)
-    book.path("page").unlink()
-    book.write(
-        page_rst="".join(
-            indent(f".. code-cell::\n{options}".strip() + f"\n\n{code}\n")
-            for code, _, options in BOTH
-        )
-        + "답은 :glue:text:`answer`이고 :numref:`fig-line`에 있습니다.\n"
-    )
-    result = book.build()
-    assert result.returncode == 0, result.stdout
-    assert 'class="pasted-text">42<' in myst
-    assert cells_html(book) == myst
-
-
-def indent(directive):
-    first, _, rest = directive.partition("\n")
-    return f"{first}\n{textwrap.indent(rest, '   ')}\n"
-
-
-def cells_html(book):
-    html = (book.html / "page.html").read_text(encoding="utf-8")
-    cells = html[html.index('<div class="cell') : html.index("</section>")]
-    return "".join(re.sub(r"_images/\w+", "_images/name", cells).split())
-
-
-@pytest.mark.parametrize(
-    "cell, problem",
-    [
-        (".. code-cell::\n   :tags: hide-me\n\n   1", "모르는 태그입니다: hide-me"),
-        (
-            ".. code-cell::\n\n   from IPython.display import HTML\n   HTML('<b>')",
-            "그릴 줄 모르는 출력입니다",
-        ),
-        ("없는 :glue:text:`nothing` 값", "셀이 붙여 두지 않은 값입니다: nothing"),
-    ],
-)
-def test_what_a_cell_cannot_draw_fails_the_build(book, cell, problem):
-    book.write(page_rst=f"{cell}\n")
-    result = book.build()
-    assert result.returncode != 0
-    assert re.search(f"page.rst:[0-9]+: .*{problem}", result.stdout), result.stdout
 
 
 EVERY = {"attention", "checks", "embedding", "rooms", "rooms/north", "rooms/south"}

@@ -28,7 +28,6 @@ def helper(flag=True):
     return flag
 '''
 MYST = "```{{definition}} {}\n```\n\n"
-RST = ".. definition:: {}\n\n"
 
 
 @pytest.fixture
@@ -40,10 +39,9 @@ def layer(tmp_path, monkeypatch):
     monkeypatch.setattr(package, "PACKAGE", folder)
 
 
-def found(prose, name="page.md"):
-    form = RST if name.endswith(".rst") else MYST
-    text = re.sub(r"<(.*?)>", lambda m: form.format(m[1]), prose)
-    return [(line, fragment) for line, fragment, _ in stale_fragments(name, text)]
+def found(prose):
+    text = re.sub(r"<(.*?)>", lambda m: MYST.format(m[1]), prose)
+    return [(line, fragment) for line, fragment, _ in stale_fragments("page.md", text)]
 
 
 def test_the_prose_of_this_book_describes_its_sources():
@@ -96,11 +94,6 @@ def test_a_list_that_does_not_follow_a_listing_is_left_alone(layer):
     assert found("<layer.helper>(다음)=\n## 절\n\n- `einsum`\n") == []
     assert found("<layer.helper>글\n\n또 글\n\n- `einsum`\n") == []
     assert found("<layer.helper>- `flag`\n\n글\n\n- `einsum`\n") == []
-
-
-def test_restructured_text_is_read_with_its_own_marks(layer):
-    prose = "<layer.helper>- ``einsum``과 :src:`layer.Layer`와 `einsum`\n"
-    assert found(prose, "page.rst") == [(3, "einsum")]
 
 
 def test_the_build_names_page_line_fragment_and_definition(book):

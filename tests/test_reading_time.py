@@ -36,9 +36,6 @@ def built(shared_book):
         + HANGUL
         + cell(LINES)
         + "````{solution-end}\n````\n",
-        timed_old_rst=HANGUL
-        + ".. code-cell:: python\n   :tags: hide-input\n\n"
-        + "".join(f"   {line}\n" for line in LINES.splitlines()),
         other=HANGUL + "{minutes}`timed_code` {minutes}`timed*`\n",
     )
     result = book.build()
@@ -54,7 +51,6 @@ def built(shared_book):
         ("timed_doctest", 1),
         ("timed_hidden", 1),
         ("timed_folded", 1),
-        ("timed_old", 1),
     ],
 )
 def test_what_is_shown_counts(built, page, minutes):
