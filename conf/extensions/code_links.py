@@ -26,10 +26,10 @@ _LINE_NUMBER = re.compile(r'<span class="linenos">.*?</span>')
 
 def link_names(app, pagename, templatename, context, doctree):
     """`html-page-context`: 코드 블록의 이름을 API 항목에 잇습니다."""
+    if doctree is None or app.builder.name != "html":  # 전자책에는 찾은 이름이 없습니다
+        return
     waiting = list(app.env.sphinx_codeautolink_transforms.get(pagename, ()))
     linked = set()
-    if doctree is None or not waiting:
-        return
 
     def link(match):
         text = _plain(match[2])
