@@ -144,7 +144,7 @@ def test_the_small_map_fills_the_boxes_of_one_chapter_only():
 def test_a_source_page_leads_back_to_the_pages_that_show_it(built):
     html = text_of(built, "source/masking")
     assert re.search(r'href="\.\./lectures/second\.html">second</a>', html)
-    assert "이 소스를 보이는 쪽" not in text_of(built, "source/softmax")
+    assert "이 소스를 보이는 쪽" not in text_of(built, "source/embedding")
 
 
 def test_a_published_page_introduces_itself(built):

@@ -138,10 +138,6 @@ keras.layers.Dense(1).name
 :tags: [raises-exception]
 1 + 1
 ```
-
-```py
-planted = 1
-```
 """
     second = """
 ```pycon
@@ -185,6 +181,5 @@ False
     assert outcome(">>> 1 / 3", 1) == "FAILED"  # 마지막 자리보다 더 다릅니다
     assert outcome("1 / 0") == "PASSED"
     assert outcome("1 + 1") == "FAILED"  # 예외가 나지 않았습니다
-    assert outcome("planted = 1") == "FAILED"
     assert {o for n, o in outcomes.items() if "b.md" in n} == {"PASSED"}, result.stdout
     assert any(name.startswith("transformer_notes/embedding.py::") for name in outcomes)
