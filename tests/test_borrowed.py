@@ -22,12 +22,8 @@ BORROWED = [
     ),
     (
         "myst-parser==5.2.0",
-        """
-        myst_parser.config.main.MdParserConfig
-        myst_parser.parsers.directives.parse_directive_text
-        myst_parser.parsers.mdit.create_md_parser
-        """,
-        "test_snippets.py::test_every_executed_form_is_found_with_its_line_in_myst",
+        "myst_parser.config.main.MdParserConfig",
+        "test_execution.py::test_the_key_ignores_prose_and_sees_cells_and_tags",
     ),
     (
         "sphinx==9.0.4",
