@@ -10,7 +10,19 @@ PAGES = sorted(
     for path in SITE.rglob("*.html")
     if path.relative_to(SITE).parts[0] != "_static"
 )
+#: 독자의 쪽 모두와, 한 틀로 만드는 소스 쪽의 본보기 둘.
+SOURCES = [name for name in PAGES if name.startswith("source/")]
+READ = [name for name in PAGES if name not in SOURCES]
+READ += [
+    name for name in SOURCES if name.endswith(("/attention.html", "/masking.html"))
+]
 DESKTOP = {"width": 1280, "height": 900}
+PHONE = {
+    "viewport": {"width": 390, "height": 800},
+    "has_touch": True,
+    "is_mobile": True,
+}
+LONGEST = 300_000  # 밀리초. 멈춘 쪽을 끝없이 기다리지 않을 뿐입니다
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     "--no-sandbox",
@@ -23,11 +35,12 @@ FLAGS = [
 ]
 
 
-def open_page(browser, name, query=""):
-    """쪽을 열고, 조용하지 않았던 일을 모두 적어 둡니다."""
-    page = browser.new_page(
-        viewport=DESKTOP, color_scheme="light", locale="ko-KR", reduced_motion="reduce"
-    )
+def new_page(browser, **options):
+    """빈 쪽. 조용하지 않은 일은 모두 ``trouble``에 적습니다."""
+    given = {"viewport": DESKTOP, "color_scheme": "light", "locale": "ko-KR"}
+    given |= {"reduced_motion": "reduce"} | options
+    page = browser.new_page(**given)
+    page.set_default_timeout(LONGEST)
     page.trouble = trouble = []
     page.on(
         "console",
@@ -44,6 +57,11 @@ def open_page(browser, name, query=""):
             or trouble.append(f"밖으로 나간 요청: {request.url}")
         ),
     )
+    return page
+
+
+def go(page, name, query=""):
+    """지은 사이트의 쪽을 열고 글이 보일 때까지 기다립니다."""
     page.goto((SITE / name).as_uri() + query)
-    page.wait_for_function("!document.documentElement.style.opacity")  # 글이 보입니다
+    page.wait_for_function("!document.documentElement.style.opacity")
     return page

@@ -119,18 +119,28 @@ def browser():
 
 
 @pytest.fixture
-def visit(browser):
-    from built_site import open_page
+def tab(browser):
+    """빈 쪽을 여는 함수."""
+    from built_site import new_page
 
     pages = []
 
-    def open_one(name, query=""):
-        pages.append(open_page(browser, name, query))
+    def open_one(**options):
+        pages.append(new_page(browser, **options))
         return pages[-1]
 
     yield open_one
     for opened in pages:
+        opened.unroute_all(behavior="ignoreErrors")
         opened.close()
+
+
+@pytest.fixture
+def visit(tab):
+    """지은 사이트의 쪽을 여는 함수."""
+    from built_site import go
+
+    return lambda name, query="", **options: go(tab(**options), name, query)
 
 
 @pytest.fixture(scope="session")

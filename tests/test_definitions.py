@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from built_site import PAGES, SITE, open_page
+from built_site import PAGES, PHONE, SITE, go
 
 LINK = '.bd-article a.reference[href*="#term-"]'
 LECTURE = "lectures/attention.html"
@@ -21,12 +21,9 @@ def shown(page):
     return tip.inner_text() if tip.is_visible() else None
 
 
-def said_in_the_glossary(browser, href):
-    page = open_page(browser, "reference/glossary.html")
+def said_in_the_glossary(visit, href):
     anchor = href.partition("#")[2]
-    said = page.locator(f"#{anchor} + dd").inner_text()
-    page.close()
-    return said
+    return visit("reference/glossary.html").locator(f"#{anchor} + dd").inner_text()
 
 
 def test_every_link_to_a_term_has_a_definition(texts):
@@ -40,19 +37,21 @@ def test_every_link_to_a_term_has_a_definition(texts):
     assert not re.search("<a |href=|<script", json.dumps(texts))
 
 
-def test_pointing_at_a_term_shows_what_the_glossary_says(visit, browser):
+def test_pointing_at_a_term_shows_what_the_glossary_says(visit):
     page = visit(LECTURE)
     asked = "[...document.scripts].filter(s => /definition_texts/.test(s.src)).length"
     link = page.locator(LINK).first
     assert page.evaluate(asked) == 0 and shown(page) is None
     link.hover()
     page.wait_for_selector("#definition-tip:visible")
-    said = said_in_the_glossary(browser, link.get_attribute("href"))
+    said = said_in_the_glossary(visit, link.get_attribute("href"))
     assert said in shown(page) and page.evaluate(asked) == 1
     assert link.get_attribute("aria-describedby") == "definition-tip"
+    page.clock.install()
     page.locator("#definition-tip").hover()  # 뜻 위로 옮겨 가도 남습니다
-    page.wait_for_timeout(400)
+    page.clock.run_for(1000)
     assert shown(page)
+    page.clock.resume()
     page.keyboard.press("Escape")
     assert shown(page) is None and link.get_attribute("aria-describedby") is None
     link.hover()
@@ -62,10 +61,10 @@ def test_pointing_at_a_term_shows_what_the_glossary_says(visit, browser):
     assert page.trouble == []
 
 
-def test_a_definition_that_comes_too_late_stays_away(browser):
-    page, held = browser.new_page(), []
+def test_a_definition_that_comes_too_late_stays_away(tab):
+    page, held = tab(), []
     page.route("**/definition_texts.js", lambda route: held.append(route))
-    page.goto((SITE / LECTURE).as_uri())
+    go(page, LECTURE)
     with page.expect_request("**/definition_texts.js"):
         page.locator(LINK).first.hover()
     page.keyboard.press("Escape")
@@ -75,9 +74,9 @@ def test_a_definition_that_comes_too_late_stays_away(browser):
     )
     held[0].continue_()
     page.wait_for_function("window.came")
-    page.wait_for_timeout(200)
+    page.clock.install()
+    page.clock.run_for(1000)
     assert shown(page) is None
-    page.close()
 
 
 def test_the_keyboard_shows_it_and_enter_goes_to_the_glossary(visit):
@@ -107,12 +106,8 @@ def test_it_stays_within_the_window(visit, width):
         assert box["y"] >= 0 and box["y"] + box["height"] <= 700
 
 
-def test_a_finger_sees_the_definition_first(browser):
-    context = browser.new_context(
-        has_touch=True, viewport={"width": 390, "height": 844}
-    )
-    page = context.new_page()
-    page.goto((SITE / LECTURE).as_uri())
+def test_a_finger_sees_the_definition_first(visit):
+    page = visit(LECTURE, **PHONE)
     page.locator(LINK).first.tap()
     page.wait_for_selector("#definition-tip:visible")
     assert "다시 누르면" in shown(page) and LECTURE in page.url
@@ -122,4 +117,3 @@ def test_a_finger_sees_the_definition_first(browser):
     page.wait_for_selector("#definition-tip:visible")
     page.locator(LINK).first.tap()
     page.wait_for_url("**/glossary.html#term-*")
-    context.close()

@@ -10,7 +10,7 @@ import model_scripts
 import numpy as np
 import pytest
 import tensorflow as tf
-from built_site import SITE, open_page
+from built_site import PHONE, SITE, go
 
 from transformer_notes import corpora, models
 from transformer_notes.cli import texts as cli_texts
@@ -20,8 +20,6 @@ from transformer_notes.decoding import beam_search, greedy
 from transformer_notes.tokenization import pad_rows
 
 ROOT = Path(__file__).resolve().parents[1]
-#: 모델마다 그리디와 분류를 견줄 글의 수와, 그 앞에서 빔을 견줄 글의 수.
-COUNT, BEAMS = 500, 50
 #: 사람이 좀처럼 치지 않는 글을 짓는 글자: 이모지, 자모, 빈칸, 부호, 다른 나라의 글자.
 ODD = [
     *"가힣ㅋㅎㅠㅜ!?.~'\"<>eosA0９２Ⅷ①한漢é𝔸",
@@ -30,29 +28,35 @@ ODD = [
 ]
 
 
-def odd_texts():
-    """가장자리의 글 다섯과, 이상한 글자를 섞은 글 마흔다섯."""
+def odd_texts(count):
+    """가장자리의 글 다섯과, 이상한 글자를 섞은 글 ``count``개."""
     rng = random.Random(13)
-    mixed = ["".join(rng.choices(ODD, k=rng.randint(1, 12))) for _ in range(45)]
+    mixed = ["".join(rng.choices(ODD, k=rng.randint(1, 12))) for _ in range(count)]
     return ["", " \u3000\t", "가나다 " * 300, "." * 600, "Ａ" * 470, *mixed]
 
 
-def sentences(name):
+def sentences(name, count):
     """모델이 읽을 만한 글."""
     if name == "dates":
-        return [text for text, _ in corpora.dates(COUNT, seed=20240)]
+        return [text for text, _ in corpora.dates(count, seed=20240)]
     if name == "translator":
         text = " ".join(" ".join(topic.split()) for _, topic in sorted(topics.items()))
         found = re.findall(r"[A-Z][^.]{10,80}\.(?= [A-Z])", text)
     else:
         pairs = corpora.conversations()
         found = [text for pair in pairs for text in pair[:2]]
-    return random.Random(7).sample(sorted(set(found)), COUNT)
+    return random.Random(7).sample(sorted(set(found)), count)
 
 
-def texts(name):
-    odd = odd_texts()
-    return odd + sentences(name)[: COUNT - len(odd)]
+@pytest.fixture(params=[25, pytest.param(500, marks=pytest.mark.slow)])
+def count(request):
+    """모델마다 견줄 글의 수."""
+    return request.param
+
+
+def texts(name, count):
+    odd = odd_texts(count // 5)
+    return odd + sentences(name, count - len(odd))
 
 
 @functools.cache
@@ -113,19 +117,19 @@ CLASSIFY = """rows => rows.map(ids =>
   [...notesTransformer.classify(model, ids).probabilities])"""
 
 
-def test_the_browser_reads_and_refuses_as_the_command_does(pair, monkeypatch):
+def test_the_browser_reads_and_refuses_as_the_command_does(pair, count, monkeypatch):
     name, page = pair
-    given = texts(name)
+    given = texts(name, count)
     read = page.evaluate(READ, given)
     expected = [expected_reading(name, text, monkeypatch) for text in given]
     refused = " ".join(one.get("error", "") for one in expected)
-    assert len(given) == COUNT and "빈 글" in refused and "너무 깁니다" in refused
+    assert len(given) == count and "빈 글" in refused and "너무 깁니다" in refused
     for text, ours, python in zip(given, read, expected):
         assert ours == python, repr(text)
 
 
-def rows_of(name, monkeypatch):
-    found = [expected_reading(name, text, monkeypatch) for text in texts(name)]
+def rows_of(name, count, monkeypatch):
+    found = [expected_reading(name, text, monkeypatch) for text in texts(name, count)]
     return sorted((one["ids"] for one in found if "ids" in one), key=len)
 
 
@@ -133,9 +137,9 @@ def batches(rows, size=64):
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def test_answers_and_their_probabilities_are_those_of_python(pair, monkeypatch):
+def test_answers_and_their_probabilities_are_those_of_python(pair, count, monkeypatch):
     name, page = pair
-    rows, model = rows_of(name, monkeypatch), opened(name).model
+    rows, model = rows_of(name, count, monkeypatch), opened(name).model
     if opened(name).task == "classify":
         ours = np.array(page.evaluate(CLASSIFY, rows))
         for part, found in zip(batches(rows), batches(ours)):
@@ -154,11 +158,12 @@ def test_answers_and_their_probabilities_are_those_of_python(pair, monkeypatch):
             np.testing.assert_allclose(np.exp(logs), np.exp(python), rtol=1e-4)
 
 
-def test_beams_and_their_scores_are_those_of_python(pair, monkeypatch):
+def test_beams_and_their_scores_are_those_of_python(pair, count, monkeypatch):
     name, page = pair
     if opened(name).task == "classify":
         return
-    rows = random.Random(1).sample(rows_of(name, monkeypatch), BEAMS)
+    rows = rows_of(name, count, monkeypatch)
+    rows = random.Random(1).sample(rows, count // 5)
     ours = page.evaluate(BEAM, rows)
     ids, scores = beam_search(
         opened(name).model, pad_rows(rows), 2, 3, return_beams=True
@@ -180,8 +185,8 @@ def asked(page, expected):
     return page.inner_text(".answer")
 
 
-def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(browser):
-    page, requests = open_page(browser, "practice/playground.html"), []
+def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(visit):
+    page, requests = visit("practice/playground.html"), []
     page.on("request", lambda request: requests.append(request.url))
     page.focus(".playground textarea")
     page.keyboard.press("Control+A")
@@ -200,11 +205,10 @@ def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(browser):
     shown = [float(w) for w in rows.nth(10).locator("td").all_inner_texts()]
     assert sum(shown) == pytest.approx(1, abs=0.01 * len(shown))
     assert "".join(rows.nth(9).locator("td").all_inner_texts()) == ""
-    page.close()
 
 
-def test_another_model_and_an_empty_text_leave_no_old_answer(browser):
-    page = open_page(browser, "practice/playground.html")
+def test_another_model_and_an_empty_text_leave_no_old_answer(visit):
+    page = visit("practice/playground.html")
     page.fill(".playground textarea", "12월 25일, 2031")
     page.click(".playground [type=submit]")
     assert asked(page, "확률") == "2031-12-25"
@@ -227,7 +231,6 @@ def test_another_model_and_an_empty_text_leave_no_old_answer(browser):
     page.click(".playground [type=submit]")
     assert asked(page, "너무 깁니다") == ""
     assert page.trouble == []
-    page.close()
 
 
 #: 첫 토큰이 나오자마자 멈춥니다.
@@ -239,8 +242,8 @@ STOP = """async () => {
 }"""
 
 
-def test_a_stopped_answer_says_so_and_goes_on(browser):
-    page = open_page(browser, "practice/playground.html")
+def test_a_stopped_answer_says_so_and_goes_on(visit):
+    page = visit("practice/playground.html")
     page.check(".playground [value=translator]")
     page.evaluate(STOP)
     half = asked(page, "멈추었습니다")
@@ -248,7 +251,6 @@ def test_a_stopped_answer_says_so_and_goes_on(browser):
     whole = asked(page, "확률")
     assert whole.startswith(half) and len(whole) > len(half)
     assert page.trouble == []
-    page.close()
 
 
 @pytest.mark.parametrize(
@@ -259,8 +261,8 @@ def test_a_stopped_answer_says_so_and_goes_on(browser):
         ("chatbot", "Hello.", "한글이 없는 글"),
     ],
 )
-def test_a_text_in_another_language_is_told(browser, name, text, said):
-    page = open_page(browser, "practice/playground.html")
+def test_a_text_in_another_language_is_told(visit, name, text, said):
+    page = visit("practice/playground.html")
     page.check(f".playground [value={name}]")
     for given, told in ((text, True), (text + " 영화 film", False)):
         page.fill(".playground textarea", given)
@@ -268,15 +270,10 @@ def test_a_text_in_another_language_is_told(browser, name, text, said):
         answer = asked(page, said if told else "확률")
         assert (said in page.inner_text(".playground .status")) == told
         assert bool(answer) == (name != "chatbot" or not told)
-    page.close()
 
 
-def test_one_token_at_a_time_by_touch_on_a_phone(browser):
-    context = browser.new_context(
-        viewport={"width": 390, "height": 800}, has_touch=True, locale="ko-KR"
-    )
-    page = context.new_page()
-    page.goto((SITE / "practice" / "playground.html").as_uri())
+def test_one_token_at_a_time_by_touch_on_a_phone(visit):
+    page = visit("practice/playground.html", **PHONE)
     for count in (1, 2):
         page.tap("[name=step]")
         page.wait_for_function(
@@ -298,13 +295,12 @@ def test_one_token_at_a_time_by_touch_on_a_phone(browser):
         .map(e => e.outerHTML)"""
     )
     assert small == [] and page.evaluate("document.body.scrollWidth") <= 390
-    context.close()
 
 
-def test_what_cannot_be_read_is_told_and_can_be_asked_again(browser):
-    page = browser.new_page(locale="ko-KR")
+def test_what_cannot_be_read_is_told_and_can_be_asked_again(tab):
+    page = tab()
     page.route("**/models/reviews.js", lambda route: route.abort())
-    page.goto((SITE / "practice" / "playground.html").as_uri())
+    go(page, "practice/playground.html")
     page.check(".playground [value=reviews]")
     page.click("[type=submit]")
     assert asked(page, "_static/models/reviews.js를 읽지 못했습니다") == ""
@@ -314,7 +310,6 @@ def test_what_cannot_be_read_is_told_and_can_be_asked_again(browser):
     page.fill(".playground textarea", "재미 " * 600)
     page.click("[type=submit]")
     asked(page, "너무 깁니다")
-    page.close()
 
 
 def test_no_other_page_reads_the_models():

@@ -10,7 +10,7 @@ import re
 import tomllib
 
 import pytest
-from built_site import ROOT, SITE, open_page
+from built_site import ROOT, SITE, go, new_page
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from search import PHRASES, english_names, merged, readable_formula
@@ -20,17 +20,10 @@ INDEX = SITE / "_static" / "search_index.js"
 READY = "(() => { try { return notesSearch.find('어텐션') } catch { return false } })()"
 
 
-@pytest.fixture
-def searching(visit):
-    """검색을 열어 색인까지 읽은 쪽"""
-    page = visit("search.html")
-    page.wait_for_function(READY)
-    return page
-
-
 @pytest.fixture(scope="module")
-def searching_once(browser):
-    page = open_page(browser, "search.html")
+def searching(browser):
+    """검색을 열어 색인까지 읽은 쪽"""
+    page = go(new_page(browser), "search.html")
     page.wait_for_function(READY)
     yield page
     page.close()
@@ -65,60 +58,49 @@ def score(page, which):
     return [sum(column) / len(queries) for column in zip(*hits, strict=True)]
 
 
-@pytest.mark.parametrize(
-    "which, least", [("tune", (0.87, 0.96)), ("final", (0.9, 0.95))]
-)
-def test_right_pages_come_first(searching, which, least):
-    first, in_three, *_ = score(searching, which)
-    assert first >= least[0] and in_three >= least[1]
+def test_right_pages_come_first(searching):
+    for which, least in {"tune": (0.87, 0.96), "final": (0.9, 0.95)}.items():
+        first, in_three, *_ = score(searching, which)
+        assert first >= least[0] and in_three >= least[1], (which, first, in_three)
 
 
-@pytest.mark.parametrize(
-    "queries",
-    [
+def test_one_thing_is_found_by_all_its_names(searching):
+    for queries in (
         ("잔차", "잔차를", "잔차가", "잔차에서"),
         ("위치 인코딩", "위치인코딩", "positional encoding", "positional-encoding"),
         ("빔 탐색", "빔탐색", "빔서치", "beam search", "Beam Search"),
         ("멀티 헤드 어텐션", "멀티헤드어텐션", "MHA", "multi-head attention"),
         ("look_ahead_mask", "LookAheadMask", "look_ahed_mask"),
         ("임베딩", "임배딩", "embedding"),
-    ],
-    ids=lambda queries: queries[0],
-)
-def test_one_thing_is_found_by_all_its_names(searching, queries):
-    first = [find(searching, query)[0] for query in queries]
-    assert all(result[:2] == first[0][:2] for result in first), first
+    ):
+        first = {query: find(searching, query)[0][:2] for query in queries}
+        assert len({*map(tuple, first.values())}) == 1, first
 
 
-@pytest.mark.parametrize(
-    "query, forms",
-    [
-        ("나누나요", "나눕니다 나누는 나눠 나누어"),
-        ("올렸다", "올립니다 올려 올린 올렸습니다"),
-        ("다름", "다릅니다 다른 다르게"),
-    ],
-)
-def test_a_verb_finds_its_forms(searching, query, forms):
-    missing = searching.evaluate(
-        "([query, forms]) => { const [{source}] = notesSearch.find(query).terms;"
-        " return forms.filter(form => !new RegExp(source).test(form)) }",
-        [query, forms.split()],
-    )
-    assert missing == []
+def test_a_verb_finds_its_forms(searching):
+    for query, forms in {
+        "나누나요": "나눕니다 나누는 나눠 나누어",
+        "올렸다": "올립니다 올려 올린 올렸습니다",
+        "다름": "다릅니다 다른 다르게",
+    }.items():
+        missing = searching.evaluate(
+            "([query, forms]) => { const [{source}] = notesSearch.find(query).terms;"
+            " return forms.filter(form => !new RegExp(source).test(form)) }",
+            [query, forms.split()],
+        )
+        assert missing == [], query
 
 
-@pytest.mark.parametrize("number, other", [("실수 4", "실수 44"), ("실수3", "실수 31")])
-def test_a_number_is_not_found_within_another(searching, number, other):
-    heading = find(searching, number)[0][2]
-    assert re.match(r"실수 (4|3)\b", heading)
-    assert not heading.startswith(other)
+def test_a_number_is_not_found_within_another(searching):
+    for number, other in (("실수 4", "실수 44"), ("실수3", "실수 31")):
+        heading = find(searching, number)[0][2]
+        assert re.match(r"실수 (4|3)\b", heading)
+        assert not heading.startswith(other)
 
 
-@pytest.mark.parametrize(
-    "typed, meant", [("djxpstus", "어텐션"), ("xhzmsghk", "토큰화")]
-)
-def test_hangul_typed_with_an_english_keyboard_is_read(searching, typed, meant):
-    assert find(searching, typed) == find(searching, meant)
+def test_hangul_typed_with_an_english_keyboard_is_read(searching):
+    for typed, meant in (("djxpstus", "어텐션"), ("xhzmsghk", "토큰화")):
+        assert find(searching, typed) == find(searching, meant)
 
 
 def test_a_section_is_found_by_words_it_does_not_hold(searching):
@@ -129,8 +111,8 @@ def test_a_section_is_found_by_words_it_does_not_hold(searching):
 @settings(max_examples=100)
 @example(query="_")
 @given(query=st.text("가각뷁aZ_ 09.*+?()[]{}|\\^$/<>\"'√ㅋ\u1112", max_size=12))
-def test_any_text_can_be_searched_for(searching_once, query):
-    assert isinstance(find(searching_once, query), list)
+def test_any_text_can_be_searched_for(searching, query):
+    assert isinstance(find(searching, query), list)
 
 
 def test_typos_are_mended_and_said(searching):
@@ -246,13 +228,10 @@ def test_names_come_from_the_glossary():
     assert merged(groups) == [["쿼리", "query", "질의", "Query", "키", "key"]]
 
 
-@pytest.mark.parametrize(
-    "latex, typed",
-    [
+def test_formulas_are_indexed_as_people_type_them():
+    for latex, typed in (
         (r"\sqrt{d_k}", "√d_k"),
         (r"\frac{1}{\sqrt{d_{\mathrm{model}}}}", "1/√d_model"),
         (r"10000^{2i/d_{\text{model}}}", "10000^2i/d_model"),
-    ],
-)
-def test_formulas_are_indexed_as_people_type_them(latex, typed):
-    assert readable_formula(latex) == typed
+    ):
+        assert readable_formula(latex) == typed
