@@ -13,9 +13,7 @@ PAGES = sorted(
 #: 독자의 쪽 모두와, 한 틀로 만드는 소스 쪽의 본보기 둘.
 SOURCES = [name for name in PAGES if name.startswith("source/")]
 READ = [name for name in PAGES if name not in SOURCES]
-READ += [
-    name for name in SOURCES if name.endswith(("/attention.html", "/masking.html"))
-]
+READ += sorted({"source/attention.html", "source/masking.html"} & {*SOURCES})
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {
     "viewport": {"width": 390, "height": 800},
