@@ -249,9 +249,11 @@ def _receive(url, path):
     end = time.monotonic() + LONGEST
     with requests.get(url, stream=True, timeout=TIMEOUT) as response:
         response.raise_for_status()
-        total = int(response.headers.get("content-length", 0)) or None
         bar = tqdm.tqdm(
-            total=total, unit="B", unit_scale=True, disable=not sys.stderr.isatty()
+            total=response.raw.length_remaining,
+            unit="B",
+            unit_scale=True,
+            disable=not sys.stderr.isatty(),
         )
         try:
             with bar, open(path, "wb") as file:
