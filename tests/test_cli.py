@@ -264,6 +264,8 @@ def test_settings_the_package_refuses_are_explained(tmp_path, pairs):
     assert "num_heads" in refuse("train", *data, "--d-model", 9)
     assert "vocab_size" in refuse("train", *data, "--vocab-size", 5)
     assert "tokens" in refuse("train", *data, "--tokens", 2)
+    large = "--d-model", 4096, "--d-ff", 16384, "--num-layers", 100
+    assert "--num-layers" in refuse("train", *data, *large)
     result = run("train", *data, "--max-length", 2, code=2)
     assert "--max-length" in result.stderr.splitlines()[-1]
     assert list(tmp_path.iterdir()) == []

@@ -28,6 +28,7 @@ from transformer_notes.cli.options import (
 )
 from transformer_notes.cli.recipes import BUNDLED, RECIPES
 
+LARGEST = 500_000_000  # 가중치의 수. 논문의 big이 2억 1300만 개입니다
 #: 이어 갈 때 바꾸어도 되는 설정
 FREE = {"epochs", "save_every"}
 #: 모델이 하는 일마다, 학습한 폴더를 쓰는 명령
@@ -204,11 +205,21 @@ def _model(run):
     import keras
 
     record = run.record
+    config = run_folder.model_config(run.tokenizer, record.settings, record.labels)
+    _require_room(config)
     keras.utils.set_random_seed(record.settings["seed"])
-    return run_folder.build(
-        run_folder.model_config(run.tokenizer, record.settings, record.labels),
-        record.labels,
-    )
+    return run_folder.build(config, record.labels)
+
+
+def _require_room(config):
+    """만들다가 기계의 메모리를 다 쓸 모델을 거절합니다."""
+    d_model, layers = config.d_model, config.num_layers
+    weights = d_model * (config.vocab_size + layers * (12 * d_model + 4 * config.d_ff))
+    if weights > LARGEST:
+        raise BadInput(
+            f"가중치가 {LARGEST:,}개를 넘지 않는 모델이 필요합니다. 받은 것: 약 "
+            f"{weights:,}개. --d-model, --d-ff, --num-layers를 줄여 주세요."
+        )
 
 
 def _announce(run, model, done):
