@@ -294,11 +294,3 @@ def test_the_steps_are_those_written_to_the_end(tmp_path):
     for name in ("step-12.index", "step-8.index", "step-16.data-00000-of-00001"):
         (tmp_path / name).touch()
     assert saved_steps(tmp_path) == [8, 12]
-
-
-@pytest.mark.parametrize("keep, error", [(0, ValueError), (1.5, TypeError)])
-def test_a_wrong_number_to_keep_is_explained(tmp_path, keep, error):
-    with pytest.raises(error, match="keep"):
-        run(tmp_path, keep=keep)
-    run(tmp_path, epochs=1, keep=2, save_every=2)
-    assert len(saved_steps(tmp_path)) == 2

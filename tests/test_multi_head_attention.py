@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import warnings
 
 import keras
 import numpy as np
@@ -10,7 +9,14 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import HALF, MODES, caught, every_mode, normal, random_weights
+from layers import (
+    HALF,
+    MODES,
+    every_mode,
+    keeps_layer_promises,
+    normal,
+    random_weights,
+)
 
 from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.multi_head_attention import KeysValues, MultiHeadAttention
@@ -313,90 +319,6 @@ def model_inputs():
     return [normal(2, 4, 8), normal(2, 3, 6, seed=1), tf.constant(mask)]
 
 
-def test_functional_model_announces_the_shapes_it_returns():
-    model = functional_model()
-    assert [output.shape for output in model.outputs] == [
-        (None, None, 8),
-        (None, 2, None, None),
-    ]
-    output, weights = model(model_inputs())
-    assert output.shape == (2, 4, 8)
-    assert weights.shape == (2, 2, 4, 3)
-
-
-@pytest.mark.parametrize("policy", ["float32", "float64", *HALF])
-def test_announced_shapes_and_dtypes_are_those_returned(policy):
-    layer, x = built(dtype=policy, value_dim=3), normal(2, 3, 8)
-    cache = empty_cache(layer, 2, 5)
-    for return_weights, given_cache in itertools.product([False, True], [None, cache]):
-        options = {"return_weights": return_weights, "cache": given_cache}
-        real = layer(x, x, x, **options)
-        announced = layer.compute_output_spec(x, x, x, **options)
-        for a, b in zip(
-            keras.tree.flatten(announced), keras.tree.flatten(real), strict=True
-        ):
-            assert tuple(a.shape) == tuple(b.shape)
-            assert tf.as_dtype(a.dtype) == b.dtype == layer.compute_dtype
-    assert layer.compute_output_shape(x.shape) == (2, 3, 8)
-
-
-def test_model_file_gives_back_the_same_model(tmp_path):
-    model = functional_model(dropout=0.2)
-    random_weights(model)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    for before, after in zip(model(model_inputs()), loaded(model_inputs())):
-        np.testing.assert_array_equal(before, after)
-    assert loaded.layers[-1].get_config() == model.layers[-1].get_config()
-
-
-def test_weight_file_gives_back_the_same_output(tmp_path):
-    model, other = random_weights(functional_model()), functional_model()
-    model.save_weights(tmp_path / "model.weights.h5")
-    other.load_weights(tmp_path / "model.weights.h5")
-    for before, after in zip(model(model_inputs()), other(model_inputs())):
-        np.testing.assert_array_equal(before, after)
-
-
-def test_config_rebuilds_the_layer():
-    layer = MultiHeadAttention(np.int64(6), 2, 5, 4, use_bias=False, dropout=0.1)
-    config = layer.get_config()
-    again = MultiHeadAttention.from_config(config)
-    assert again.get_config() == config
-    expected = {"d_model": 6, "num_heads": 2, "key_dim": 5, "value_dim": 4}
-    assert config.items() >= (expected | {"use_bias": False, "dropout": 0.1}).items()
-    assert {type(config[name]) for name in ("d_model", "key_dim", "value_dim")} == {int}
-
-
-@every_mode
-@pytest.mark.parametrize("policy", ["float32", *HALF])
-def test_graph_and_xla_agree_with_the_formula(mode, policy):
-    layer, run = layer_and_gradients(mode, policy)
-    query, memory = normal(2, 4, 8), normal(2, 5, 8, seed=1)
-    mask = np.random.default_rng(4).random((2, 1, 4, 5)) < 0.7
-    results = run(query, memory, tf.constant(mask))[:2]
-    arrays = [x.numpy() for x in (query, memory, memory)]
-    for result, expected in zip(results, by_loops(layer, *arrays, mask), strict=True):
-        assert result.dtype == HALF.get(policy, "float32")
-        atol = {"mixed_float16": 2e-2, "mixed_bfloat16": 1e-1}.get(policy, 1e-5)
-        np.testing.assert_allclose(tf.cast(result, tf.float64), expected, atol=atol)
-
-
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_batch_and_length_may_be_unknown_to_the_graph(jit_compile):
-    layer = built()
-    sentences = tf.TensorSpec((None, None, 8))
-    run = tf.function(
-        lambda q, m: layer(q, m, m),
-        input_signature=[sentences, sentences],
-        jit_compile=jit_compile,
-    )
-    for batch, length_q, length_k in [(1, 2, 3), (3, 1, 5)]:
-        query, memory = normal(batch, length_q, 8), normal(batch, length_k, 8, seed=1)
-        expected = layer(query, memory, memory)
-        np.testing.assert_allclose(run(query, memory), expected, atol=1e-5)
-
-
 def test_sizes_known_to_the_graph_stay_known():
     layer = built()
     run = tf.function(lambda x: layer(x, x, x, return_weights=True))
@@ -407,33 +329,11 @@ def test_sizes_known_to_the_graph_stay_known():
     assert weights.shape.as_list() == [None, 2, 5, 5]
 
 
-@every_mode
-@pytest.mark.parametrize(("batch", "length_q", "length_k"), [(0, 3, 4), (2, 0, 4)])
-def test_nothing_in_gives_nothing_out(mode, batch, length_q, length_k):
-    layer = built()
-    run = MODES[mode](lambda q, m: layer(q, m, m))
-    output = run(tf.zeros((batch, length_q, 8)), tf.zeros((batch, length_k, 8)))
-    assert output.shape == (batch, length_q, 8)
-
-
 def test_empty_memory_gives_the_output_bias():
     layer = built()
     output = layer(tf.ones((2, 3, 8)), tf.zeros((2, 0, 8)), tf.zeros((2, 0, 8)))
     bias = np.broadcast_to(layer.get_weights()[-1], (2, 3, 8))
     np.testing.assert_array_equal(output, bias)
-
-
-def test_keras_masks_stop_here_without_a_warning():
-    embedding = keras.layers.Embedding(9, 8, mask_zero=True)
-    layer = built()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        x = embedding(np.array([[3, 4, 0]]))
-        assert x._keras_mask is not None
-        output, weights = layer(x, x, x, padding_mask([[3, 4, 0]]), return_weights=True)
-    assert getattr(output, "_keras_mask", None) is None
-    assert getattr(weights, "_keras_mask", None) is None
-    np.testing.assert_array_equal(layer(x, x, x), layer(*[tf.identity(x)] * 3))
 
 
 # --- 드롭아웃 -----------------------------------------------------------------------
@@ -594,58 +494,7 @@ def test_old_contents_beyond_the_current_token_are_never_seen():
         )
 
 
-@pytest.mark.parametrize("mode", ["eager", "graph"])
-@pytest.mark.parametrize("as_given", [int, np.int64, tf.constant, tf.Variable])
-def test_a_known_slot_beyond_the_cache_is_refused(mode, as_given):
-    layer, x = built(), normal(1, 2, 8)
-    cache = empty_cache(layer, 1, 5)
-    slot = as_given(4) if mode == "eager" else 4  # 그래프를 만들 때 아는 수
-    run = MODES[mode](lambda x, cache: layer(x, x, x, cache=cache, slot=slot))
-    message = caught(ValueError, lambda: run(x, cache))
-    assert "cache에는 6칸이 필요합니다" in message
-    assert "5칸 (slot=4, 길이 2)" in message
-
-
-@pytest.mark.parametrize("slot", [4, -1])
-def test_a_slot_beyond_the_cache_known_at_run_time_is_refused_or_nan(slot):
-    layer, x = built(), normal(1, 2, 8)
-    cache, slot = empty_cache(layer, 1, 5), tf.constant(slot)
-    message = caught(
-        tf.errors.InvalidArgumentError,
-        lambda: cached(layer, "graph")(x, cache, slot),
-    )
-    assert "캐시의 칸이 모자랍니다" in message
-    run = cached(layer, "xla")
-    output, _ = run(x, cache, slot)
-    assert np.all(np.isnan(output))
-    output, _ = run(x, cache, tf.constant(3))  # 마지막 두 칸에는 들어갑니다.
-    assert np.all(np.isfinite(output))
-
-
 # --- 틀린 입력은 말로 알려 준다 -----------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "kind", "parts"),
-    [
-        (
-            {"num_heads": 3},
-            ValueError,
-            ["d_model=8, num_heads=3", "헤드 수를 바꾸거나"],
-        ),
-        ({"num_heads": 3, "key_dim": 4}, ValueError, ["value_dim을 정해"]),
-        ({"num_heads": 0}, ValueError, ["num_heads에는 1 이상", "0"]),
-        ({"d_model": 8.0}, TypeError, ["d_model에는 1 이상의 정수", "float 8.0"]),
-        ({"key_dim": 0}, ValueError, ["key_dim에는 1 이상", "0"]),
-        ({"value_dim": -1}, ValueError, ["value_dim에는 1 이상", "-1"]),
-        ({"dropout": 1.0}, ValueError, ["dropout에는 0 이상 1 미만", "1.0"]),
-        ({"dropout": "0.1"}, TypeError, ["dropout에는 0 이상 1 미만", "str"]),
-    ],
-)
-def test_wrong_sizes_are_refused_with_the_reason(options, kind, parts):
-    options = {"d_model": 8, "num_heads": 2} | options
-    message = caught(kind, lambda: MultiHeadAttention(**options))
-    assert all(part in message for part in parts)
 
 
 def test_heads_need_not_divide_d_model_when_both_widths_are_given():
@@ -656,103 +505,7 @@ def test_heads_need_not_divide_d_model_when_both_widths_are_given():
 X = np.ones((2, 3, 8), np.float32)
 
 
-@pytest.mark.parametrize(
-    ("inputs", "kind", "parts"),
-    [
-        ((X[0], X[0], X[0]), ValueError, ["query에는 모양", "(3, 8)"]),
-        (
-            (X, X[..., :4], X),
-            ValueError,
-            ["key에는 모양", "필요한 depth: 8", "(2, 3, 4)"],
-        ),
-        ((X, X, X.astype(int)), TypeError, ["value에는 실수", "int64", "tf.cast"]),
-        (
-            (X, X, X[:, :2]),
-            ValueError,
-            ["key와 value에는 같은 길이", "(query, key, value)"],
-        ),
-        ((X, np.ones((3, 3, 8), "float32"), X), ValueError, ["브로드캐스트"]),
-    ],
-)
-def test_inputs_that_do_not_fit_are_refused_with_the_reason(inputs, kind, parts):
-    layer = built()
-    message = caught(kind, lambda: layer(*inputs))
-    assert all(part in message for part in parts)
-
-
-@pytest.mark.parametrize("shape", [(8,), (None, None)])
-def test_a_model_cannot_be_built_from_shapes_that_do_not_fit(shape):
-    x = keras.Input(shape)
-    message = caught(ValueError, lambda: MultiHeadAttention(8, 2)(x, x, x))
-    assert "(batch, length, depth)가 필요합니다" in message
-
-
-@pytest.mark.parametrize("with_cache", [False, True])
-@pytest.mark.parametrize(
-    ("mask", "kind", "parts"),
-    [
-        (
-            np.ones((2, 3, 3), "int32"),
-            TypeError,
-            ["불리언이 필요", "int32", "True인 자리"],
-        ),
-        (np.ones((2, 3, 3), "float32"), TypeError, ["불리언이 필요", "float32"]),
-        (np.ones((2, 3, 4), bool), ValueError, ["(2, 2, 3, 3)", "(2, 1, 3, 4)"]),
-        (np.ones((2, 3, 1, 3), bool), ValueError, ["(2, 2, 3, 3)", "(2, 3, 1, 3)"]),
-        (np.ones((1, 2, 2, 3, 3), bool), ValueError, ["(1, 2, 2, 3, 3)"]),
-    ],
-)
-def test_wrong_masks_are_refused_with_the_reason(mask, kind, parts, with_cache):
-    layer = built()
-    cache = empty_cache(layer, 2, 3) if with_cache else None
-    message = caught(kind, lambda: layer(X, X, X, attention_mask=mask, cache=cache))
-    assert all(part in message for part in parts)
-
-
 SLOTS = np.zeros((2, 2, 5, 4), np.float32)
-
-
-@pytest.mark.parametrize(
-    ("cache", "parts"),
-    [
-        ((SLOTS[0], SLOTS), ["쌍이 필요합니다", "(2, 5, 4)"]),
-        ((SLOTS, SLOTS[..., :3]), ["(2, 2, 5, 3)", "float32 (2, 2, 5, 4)로"]),
-        ((SLOTS[:1], SLOTS[:1]), ["(1, 2, 5, 4)", "float32 (2, 2, 5, 4)로"]),
-        ((SLOTS[:, :1], SLOTS), ["(2, 1, 5, 4)", "float32 (2, 2, 5, 4)로"]),
-        ((SLOTS, SLOTS[:, :, :4]), ["(2, 2, 4, 4)", "float32 (2, 2, 5, 4)로"]),
-        ((SLOTS.astype(int), SLOTS), ["int64", "float32 (2, 2, 5, 4)로"]),
-        ((SLOTS,) * 3, ["텐서의 쌍이 필요합니다", "tuple"]),
-        (5, ["텐서의 쌍이 필요합니다", "int"]),
-    ],
-)
-def test_wrong_caches_are_refused_with_the_reason(cache, parts):
-    layer = built()
-    message = caught(ValueError, lambda: layer(X, X, X, cache=cache))
-    assert all(part in message for part in parts)
-
-
-def test_cross_attention_with_a_cache_is_refused():
-    layer = built()
-    message = caught(
-        ValueError, lambda: layer(X, X[:, :2], X[:, :2], cache=(SLOTS, SLOTS))
-    )
-    assert "query와 key의 길이가 같아야" in message
-    assert "3, 2" in message
-
-
-@pytest.mark.parametrize(
-    ("slot", "kind", "parts"),
-    [
-        (-1, ValueError, ["slot에는 0 이상", "-1"]),
-        (1.5, TypeError, ["slot에는 0 이상의 정수", "1.5"]),
-        (tf.constant(1.0), TypeError, ["slot에는 정수", "float32"]),
-        (tf.constant([1]), ValueError, ["slot에는 스칼라", "(1,)"]),
-    ],
-)
-def test_wrong_slots_are_refused_with_the_reason(slot, kind, parts):
-    layer = built()
-    message = caught(kind, lambda: layer(X, X, X, cache=(SLOTS, SLOTS), slot=slot))
-    assert all(part in message for part in parts)
 
 
 def test_a_functional_model_hands_the_cache_in_and_out():
@@ -804,3 +557,37 @@ def test_the_position_map_turns_queries_and_keys_before_they_meet_or_are_kept():
     last = np.log(plain.numpy())[..., -1:, :]
     expected = np.exp(-2 * last) / np.exp(-2 * last).sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(turned[..., -1:, :], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("options", [{}, {"use_bias": False, "key_dim": 3}])
+def test_it_keeps_the_promises_of_a_layer(options):
+    keeps_layer_promises(
+        functools.partial(MultiHeadAttention, 8, 2, **options),
+        *(normal(2, 3, 8, seed=seed) for seed in range(3)),
+        call=lambda layer, *given: layer(*given),
+    )
+
+
+def test_what_would_be_a_plausible_answer_is_refused():
+    with pytest.raises(ValueError, match="num_heads"):
+        MultiHeadAttention(8, 3)
+    layer, x = MultiHeadAttention(8, 2), normal(2, 3, 8)
+    cache = layer(x, x, x) is None or layer.start_cache(2, 4)
+    for options, kind, name in (
+        ({"attention_mask": np.ones((3, 3))}, TypeError, "mask"),
+        ({"attention_mask": np.ones((2, 2, 3), bool)}, ValueError, "mask"),
+        ({"attention_mask": np.ones((3, 3), int), "cache": cache}, TypeError, "mask"),
+        ({"cache": 5}, ValueError, "cache"),
+        ({"cache": [x, x]}, ValueError, "cache"),
+        ({"cache": layer.start_cache(3, 4)}, ValueError, "cache"),
+        ({"cache": cache, "slot": 2}, ValueError, "slot=2"),
+        ({"cache": cache, "slot": -1}, ValueError, "slot=-1"),
+    ):
+        with pytest.raises(kind, match=name):
+            layer(x, x, x, **options)
+    run = tf.function(lambda slot: layer(x, x, x, cache=cache, slot=slot)[0])
+    for slot in (2, -1):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="slot"):
+            run(tf.constant(slot))
+    with pytest.raises(ValueError, match="cache"):
+        layer(x[:, :1], x, x, cache=cache)

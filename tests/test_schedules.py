@@ -4,7 +4,6 @@ import json
 
 import keras
 import numpy as np
-import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,10 +40,3 @@ def test_schedule_peaks_where_the_paper_says_and_survives_saving():
 def test_the_papers_adam_warms_up_for_four_thousand_steps():
     assert adam(512).learning_rate == WarmupSchedule(512, 4000)(1)
     assert adam(512, global_clipnorm=1.0).global_clipnorm == 1
-
-
-def test_wrong_arguments_of_the_schedule_are_explained():
-    with pytest.raises(ValueError, match="warmup_steps.*받은 것: 0"):
-        WarmupSchedule(512, 0)
-    with pytest.raises(TypeError, match="d_model.*float"):
-        WarmupSchedule(512.0)

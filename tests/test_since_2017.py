@@ -499,5 +499,5 @@ def test_an_input_token_sees_only_what_stands_before_it():
 
 def test_an_input_longer_than_half_of_the_table_is_refused():
     model = make("decoder_only")
-    with pytest.raises(ValueError, match="0 이상의 위치"):
+    with pytest.raises(ValueError, match="source_ids"):
         model((np.full((1, 13), 5), TARGET[:1]))

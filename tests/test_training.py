@@ -112,17 +112,6 @@ def test_nan_stops_before_it_reaches_a_checkpoint(tmp_path):
     assert all(np.isfinite(w).all() for w in average_checkpoints(tmp_path, 1))
 
 
-def test_wrong_arguments_of_train_are_explained(tmp_path):
-    with pytest.raises(TypeError, match="data에는 Batches.*list"):
-        train(tiny(), PAIRS, 1, tmp_path)
-    with pytest.raises(TypeError, match="validation에는 Batches.*list"):
-        train(tiny(), Batches(PAIRS, 30), 1, tmp_path, PAIRS)
-    with pytest.raises(ValueError, match="epochs"):
-        run(tmp_path, epochs=0)
-    with pytest.raises(ValueError, match="save_every"):
-        run(tmp_path, save_every=0)
-
-
 def test_train_does_not_switch_determinism_on_for_the_process(tmp_path):
     run(tmp_path, epochs=1)
     assert not is_op_determinism_enabled()

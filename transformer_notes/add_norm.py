@@ -3,7 +3,6 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
 from transformer_notes._keras_mask import StopsKerasMask
 
 
@@ -38,10 +37,8 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
         돌려주었으면 `(출력, 나머지, ...)`입니다.
 
     Raises:
-        TypeError: 부를 수 없는 `sublayer`, 실수가 아닌 입력, 수가 아닌 비율이나
-            `epsilon`, `keras.Input`.
-        ValueError: 범위를 벗어난 `dropout`이나 `epsilon`, (batch, length, d_model)이
-            아닌 입력, 다른 모양이나 dtype을 돌려주는 `sublayer`.
+        TypeError: `keras.Input`.
+        ValueError: 다른 모양이나 dtype을 돌려주는 `sublayer`.
 
     Examples:
         >>> x = tf.constant([[[1.0, 0.0, 0.0, 0.0]]])
@@ -53,8 +50,7 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, dropout=0.0, epsilon=1e-5, norm_first=False, **kwargs):
         super().__init__(**kwargs)
-        self.dropout = _arguments.rate("dropout", dropout)
-        self.epsilon = _arguments.number("epsilon", epsilon, above=0)
+        self.dropout, self.epsilon = dropout, epsilon
         self.norm_first = norm_first
         # 하위 층은 전역 정책을 따르므로, 이 층의 dtype을 넘겨주어야 합니다.
         self.norm = self.make_norm(dtype=self.dtype_policy, name="norm")
@@ -65,7 +61,7 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
         return keras.layers.LayerNormalization(epsilon=self.epsilon, **options)
 
     def build(self, x_shape):
-        self.norm.build(_tensors.vector_shape("x", x_shape))
+        self.norm.build(x_shape)
 
     def __call__(self, x, sublayer, training=None):
         if isinstance(x, keras.KerasTensor):
@@ -81,12 +77,6 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
         return super().__call__(x, **options)
 
     def call(self, x, sublayer, training=None):
-        x = _tensors.vectors("x", x, self.norm.gamma.shape[0])
-        if not callable(sublayer):
-            raise TypeError(
-                "sublayer에는 x를 받아 같은 모양을 돌려주는 함수가 필요합니다. "
-                f"받은 것: {type(sublayer).__name__}. 함수로 감싸 주세요."
-            )
         changed = sublayer(self.norm(x) if self.norm_first else x)
         changed, *extras = changed if isinstance(changed, tuple) else (changed,)
         check_addable(x, changed)

@@ -27,8 +27,8 @@ def scaled_dot_product_attention(query, key, value, mask=None):
         더해서 1이거나, 볼 키가 없으면 모두 0입니다.
 
     Raises:
-        TypeError: 실수가 아닌 입력, 서로 다른 dtype, 불리언이 아닌 마스크.
-        ValueError: 서로 맞지 않는 모양.
+        TypeError: 불리언이 아닌 마스크.
+        ValueError: 점수의 모양에 맞지 않는 마스크.
 
     Examples:
         두 키 가운데 두 번째를 가리면 출력은 첫 번째 값 그대로입니다.
@@ -45,8 +45,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
         >>> print(output.numpy())
         [[10.]]
     """
-    query, key, value = _tensors.attention_inputs(query, key, value)
-
+    query, key, value = map(tf.convert_to_tensor, (query, key, value))
     scale = tf.sqrt(tf.cast(tf.shape(key)[-1], tf.float64))
     # 곱한 뒤가 아니라 곱하기 전에 나눕니다. 값은 같고, float16에서 내적이 덜 넘칩니다.
     query = query / tf.cast(scale, query.dtype)

@@ -10,9 +10,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
+from transformer_notes import _tensors
 from transformer_notes._keras_mask import StopsKerasMask
-from transformer_notes.config import require_config
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import Encoder
 from transformer_notes.masking import padding_mask
@@ -35,7 +34,7 @@ class Classifier(StopsKerasMask, keras.Model):
     Args:
         config: `TransformerConfig`. 어휘 집합은 하나이고 패딩은 0번입니다. 디코더의
             설정은 쓰지 않습니다.
-        num_labels: 레이블의 수, 2 이상의 정수.
+        num_labels: 레이블의 수.
         **kwargs: `keras.Model`의 인자 (`name`, `dtype`, `trainable`).
 
     호출 인자:
@@ -49,12 +48,10 @@ class Classifier(StopsKerasMask, keras.Model):
         `return_weights`이면 `Encoder`처럼 `(로짓, 가중치의 목록)`입니다.
 
     Raises:
-        TypeError: `TransformerConfig`가 아닌 config, 정수가 아닌 num_labels나 토큰
-            번호.
-        ValueError: 2보다 작은 num_labels, 0이 아닌 pad_id, 어휘 집합이 둘인 config,
-            쌍이 아닌 입력, 2차원이 아니거나 빈 토큰 번호, 학습되는 위치 표보다 긴 글.
-        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호. `jit_compile=True`에서는
-            예외 대신 출력이 NaN입니다.
+        TypeError: 정수가 아닌 토큰 번호.
+        ValueError: 0이 아닌 pad_id, 어휘 집합이 둘인 config, 쌍이 아닌 입력, 2차원이
+            아닌 토큰 번호, 학습되는 위치 표보다 긴 글.
+        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig
@@ -68,8 +65,8 @@ class Classifier(StopsKerasMask, keras.Model):
 
     def __init__(self, config, num_labels, **kwargs):
         super().__init__(**kwargs)
-        self.config = require_config(config)
-        self.num_labels = _arguments.integer("num_labels", num_labels, minimum=2)
+        self.config = config
+        self.num_labels = num_labels
         if config.pad_id != 0 or config.source_vocab_size is not None:
             raise ValueError(
                 "config에는 pad_id=0과 source_vocab_size=None이 필요합니다. 받은 것: "
@@ -110,7 +107,7 @@ class Classifier(StopsKerasMask, keras.Model):
         return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, training=None, return_weights=False):
-        source_ids = _tensors.sentences("source_ids", inputs[0])
+        source_ids = _tensors.token_ids("source_ids", inputs[0])
         mask = padding_mask(source_ids)  # (batch, 1, 1, length)
         x = self.positions(self.embedding(source_ids))
         x = self.embedding_dropout(x, training=training)  # (batch, length, d_model)
@@ -179,7 +176,7 @@ def label_pairs(tokenizer, texts, labels):
         `(source_ids, [bos, 1 + 레이블])`의 목록. 글은 `<eos>`로 닫습니다.
 
     Raises:
-        TypeError: 문자열이 아닌 글, 정수가 아닌 레이블.
+        TypeError: 문자열이 아닌 글.
         ValueError: 빈 글, 음수인 레이블, 수가 서로 다른 글과 레이블.
 
     Examples:
@@ -194,7 +191,10 @@ def label_pairs(tokenizer, texts, labels):
             "texts와 labels에는 같은 수가 필요합니다. 받은 것: "
             f"{len(rows)}개와 {len(labels)}개."
         )
-    labels = [_arguments.integer("labels", label, minimum=0) for label in labels]
+    if min(labels, default=0) < 0:
+        raise ValueError(
+            f"labels에는 0 이상의 번호가 필요합니다. 받은 것: {min(labels)}."
+        )
     return [(row, [tokenizer.bos_id, 1 + label]) for row, label in zip(rows, labels)]
 
 
@@ -205,19 +205,16 @@ def classify(model, tokenizer, texts, batch=64):
         model: `Classifier`.
         tokenizer: 모델과 같은 어휘 집합의 `Tokenizer`.
         texts: 문자열의 목록. 저마다 비어 있지 않아야 합니다.
-        batch: 한 번에 읽을 글의 수, 1 이상의 정수. 확률을 바꾸지 않습니다.
+        batch: 한 번에 읽을 글의 수. 확률을 바꾸지 않습니다.
 
     Returns:
         확률, float32, (글의 수, num_labels). 줄마다 더하면 1입니다.
 
     Raises:
-        TypeError: `Classifier`가 아닌 모델, 문자열이 아닌 글, 정수가 아닌 batch.
-        ValueError: 빈 글, 1보다 작은 batch, 학습되는 위치 표보다 긴 글.
+        TypeError: 문자열이 아닌 글.
+        ValueError: 빈 글, 학습되는 위치 표보다 긴 글.
     """
-    _arguments.instance(
-        "model", model, Classifier, "Classifier가", "Classifier(config, 2)로 만드세요."
-    )
-    rows, batch = _rows(tokenizer, texts), _arguments.positive_int("batch", batch)
+    rows = _rows(tokenizer, texts)
     found = np.empty((len(rows), model.num_labels), np.float32)
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
     for start in range(0, len(order), batch):  # 비슷한 길이끼리 읽습니다

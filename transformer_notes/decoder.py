@@ -5,7 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
+from transformer_notes import _tensors
 from transformer_notes.encoder import ConfiguredLayer
 from transformer_notes.multi_head_attention import KeysValues
 
@@ -28,17 +28,8 @@ class AttentionWeights(NamedTuple):
     cross_attention: tf.Tensor
 
 
-class DecoderPart(ConfiguredLayer):
-    """디코더의 층과 스택이 함께 쓰는 것: 두 입력의 검사."""
-
-    def check_shapes(self, x_shape, memory_shape):
-        _tensors.vector_shape("x", x_shape, self.config.d_model)
-        _tensors.vector_shape("memory", memory_shape, self.config.d_model)
-        _tensors.same_batch(x=x_shape, memory=memory_shape)
-
-
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class DecoderLayer(DecoderPart):
+class DecoderLayer(ConfiguredLayer):
     r"""디코더 층 하나: 셀프 어텐션, 크로스 어텐션, 피드포워드. 저마다 Add & Norm입니다.
 
     Args:
@@ -68,21 +59,12 @@ class DecoderLayer(DecoderPart):
         주었으면 새 캐시가 차례로 뒤따르는 튜플입니다.
 
     Raises:
-        TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
-            마스크, `LayerCache`가 아닌 캐시.
-        ValueError: 맞지 않는 모양, 문장의 수가 서로 다른 x와 memory.
+        TypeError: 불리언이 아닌 마스크.
+        ValueError: 문장의 수가 서로 다른 x와 memory.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig
         >>> layer = DecoderLayer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
-        >>> layer.build((None, 3, 8), (None, 5, 9))
-        Traceback (most recent call last):
-            ...
-        ValueError: memory에는 ... (None, 5, 9), 필요한 depth: 8...
-        >>> layer.build((None, 3, 9), (None, 5, 8))
-        Traceback (most recent call last):
-            ...
-        ValueError: x에는 ... (None, 3, 9), 필요한 depth: 8...
     """
 
     def __init__(self, config, **kwargs):
@@ -95,7 +77,6 @@ class DecoderLayer(DecoderPart):
         self.feed_forward_norm = self.add_and_norm("feed_forward_norm")
 
     def build(self, x_shape, memory_shape=None):
-        self.check_shapes(x_shape, x_shape if memory_shape is None else memory_shape)
         shape = (None, None, self.config.d_model)  # x도 memory도 설정의 차원입니다
         self.self_attention.build(shape, shape, shape)
         self.self_attention_norm.build(shape)
@@ -116,11 +97,8 @@ class DecoderLayer(DecoderPart):
         cache=None,
         slot=0,
     ):
-        x = _tensors.vectors("x", x, self.config.d_model)
-        memory = _tensors.vectors("memory", memory, self.config.d_model)
         _tensors.same_batch(x=x.shape, memory=memory.shape)
         memory_mask = with_query_axis(memory_mask)
-        cache = _layer_cache(cache)
 
         weighing = {"training": training, "return_weights": True}
         own = {"attention_mask": attention_mask, "position_map": position_map}
@@ -149,7 +127,7 @@ class DecoderLayer(DecoderPart):
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class Decoder(DecoderPart):
+class Decoder(ConfiguredLayer):
     r"""디코더 층을 `num_layers`겹 쌓습니다. 모든 층이 같은 memory를 봅니다.
 
     층마다 가중치가 다릅니다. pre-norm이면 마지막 층의 출력을 한 번 더 정규화합니다.
@@ -174,10 +152,8 @@ class Decoder(DecoderPart):
         담은 목록이, `cache`를 주었으면 새 캐시의 목록이 차례로 뒤따르는 튜플입니다.
 
     Raises:
-        TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
-            마스크, `LayerCache`가 아닌 캐시.
-        ValueError: 맞지 않는 모양, 문장의 수가 서로 다른 x와 memory, 층의 수와 다른
-            캐시의 수.
+        TypeError: 불리언이 아닌 마스크.
+        ValueError: 문장의 수가 서로 다른 x와 memory, 층의 수와 다른 캐시의 수.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig
@@ -265,7 +241,7 @@ class Decoder(DecoderPart):
                 ...
             ValueError: ...받은 것: LayerCache...
         """
-        memory = tf.cast(_tensors.vectors("memory", memory), self.compute_dtype)
+        memory = tf.cast(memory, self.compute_dtype)
         if not self.built:
             self.build(memory.shape, memory.shape)
         return [layer.start_cache(memory, max_length) for layer in self.layers]
@@ -283,18 +259,6 @@ class Decoder(DecoderPart):
             f"받은 것: {given}. decoder.start_cache(memory, max_length)로 만들어 "
             "주세요."
         )
-
-
-def _layer_cache(cache):
-    if cache is None:
-        return None
-    return _arguments.instance(
-        "cache",
-        cache,
-        LayerCache,
-        "LayerCache가",
-        "start_cache(memory, max_length)로 만들어 주세요.",
-    )
 
 
 def with_query_axis(mask):

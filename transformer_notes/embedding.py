@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
+from transformer_notes import _tensors
 from transformer_notes._keras_mask import StopsKerasMask
 
 
@@ -21,9 +21,9 @@ class TokenEmbedding(StopsKerasMask, keras.layers.Layer):
     자리는 `masking.padding_mask`로 만듭니다.
 
     Args:
-        vocab_size: 어휘 집합의 크기, 1 이상의 정수. 토큰 번호는 0부터
+        vocab_size: 어휘 집합의 크기. 토큰 번호는 0부터
             vocab_size - 1까지입니다.
-        d_model: 벡터의 차원, 1 이상의 정수.
+        d_model: 벡터의 차원.
 
     호출 인자:
 
@@ -35,11 +35,9 @@ class TokenEmbedding(StopsKerasMask, keras.layers.Layer):
         embeddings: sqrt(d_model)을 곱하기 전의 표, (vocab_size, d_model).
 
     Raises:
-        TypeError: 정수가 아닌 `vocab_size`, `d_model`, 토큰 번호.
-        ValueError: 1보다 작은 `vocab_size`나 `d_model`, 2차원이 아닌 토큰 번호, 길이가
-            서로 다른 목록.
-        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호. `jit_compile=True`에서는
-            예외 대신 그 자리가 NaN입니다.
+        TypeError: 정수가 아닌 토큰 번호.
+        ValueError: 2차원이 아닌 토큰 번호, 길이가 서로 다른 목록.
+        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
         >>> layer = TokenEmbedding(vocab_size=3, d_model=4)
@@ -55,8 +53,7 @@ class TokenEmbedding(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, vocab_size, d_model, **kwargs):
         super().__init__(**kwargs)
-        self.vocab_size = _arguments.positive_int("vocab_size", vocab_size)
-        self.d_model = _arguments.positive_int("d_model", d_model)
+        self.vocab_size, self.d_model = vocab_size, d_model
 
     def build(self, input_shape):
         self.embeddings = self.add_weight(
@@ -66,38 +63,19 @@ class TokenEmbedding(StopsKerasMask, keras.layers.Layer):
             autocast=False,  # 표 전체가 아니라 찾은 행만 계산 dtype으로 바꿉니다.
         )
 
-    def __call__(self, token_ids, *args, **kwargs):
+    def __call__(self, token_ids, **kwargs):
         # Keras는 층의 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
         if isinstance(token_ids, (list, tuple)):
             token_ids = _tensors.token_ids("token_ids", token_ids)
-        return super().__call__(token_ids, *args, **kwargs)
+        return super().__call__(token_ids, **kwargs)
 
     def call(self, token_ids):
         token_ids = _tensors.token_ids("token_ids", token_ids)
-        rows, known = _tensors.known_ids("token_ids", token_ids, self.vocab_size)
+        rows = _tensors.known_ids("token_ids", token_ids, self.vocab_size)
         vectors = tf.gather(self.embeddings, rows) * self.d_model**0.5
-        vectors = tf.cast(vectors, self.compute_dtype)  # (batch, length, d_model)
-        # XLA는 번호의 검사를 지웁니다. 그때에도 그럴듯한 수를 내지 않습니다.
-        nan = tf.constant(float("nan"), vectors.dtype)
-        return tf.where(known[..., tf.newaxis], vectors, nan)
-
-    def compute_output_spec(self, token_ids):
-        # keras.Input은 call을 거치지 않으므로, 모델을 만들 때 여기서 알려 줍니다.
-        if not tf.as_dtype(token_ids.dtype).is_integer:
-            raise TypeError(
-                "token_ids에는 정수 토큰 번호가 필요합니다. "
-                f"받은 dtype: {token_ids.dtype}. "
-                'keras.Input(shape=(None,), dtype="int32")처럼 dtype을 적어 주세요.'
-            )
-        shape = self.compute_output_shape(token_ids.shape)
-        return keras.KerasTensor(shape, dtype=self.compute_dtype)
+        return tf.cast(vectors, self.compute_dtype)  # (batch, length, d_model)
 
     def compute_output_shape(self, input_shape):
-        if len(input_shape) != 2:
-            raise ValueError(
-                "token_ids에는 모양 (batch, length)가 필요합니다. "
-                f"받은 모양: {tuple(input_shape)}."
-            )
         return (*input_shape, self.d_model)
 
     def get_config(self):

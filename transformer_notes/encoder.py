@@ -2,9 +2,7 @@
 
 import keras
 
-from transformer_notes import _tensors
 from transformer_notes._keras_mask import StopsKerasMask
-from transformer_notes.config import require_config
 
 
 class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
@@ -15,7 +13,7 @@ class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
-        self.config = require_config(config)
+        self.config = config
 
     def add_and_norm(self, name):
         return self.config.add_and_norm(name=name, dtype=self.dtype_policy)
@@ -70,9 +68,7 @@ class EncoderLayer(ConfiguredLayer):
         `(출력, 가중치 (batch, num_heads, length, length))`입니다.
 
     Raises:
-        TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
-            마스크.
-        ValueError: 맞지 않는 모양.
+        TypeError: 불리언이 아닌 마스크.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig
@@ -94,7 +90,6 @@ class EncoderLayer(ConfiguredLayer):
         self.feed_forward_norm = self.add_and_norm("feed_forward_norm")
 
     def build(self, x_shape):
-        _tensors.vector_shape("x", x_shape, self.config.d_model)
         self.self_attention.build(x_shape, x_shape, x_shape)
         self.self_attention_norm.build(x_shape)
         self.feed_forward.build(x_shape)
@@ -108,7 +103,6 @@ class EncoderLayer(ConfiguredLayer):
         return_weights=False,
         position_map=None,
     ):
-        x = _tensors.vectors("x", x, self.config.d_model)
 
         options = {"training": training, "return_weights": True}
         options |= {"attention_mask": attention_mask, "position_map": position_map}
@@ -143,9 +137,7 @@ class Encoder(ConfiguredLayer):
         `return_weights`이면 `(memory, 층마다의 가중치 목록)`입니다.
 
     Raises:
-        TypeError: `TransformerConfig`가 아닌 config, 실수가 아닌 입력, 불리언이 아닌
-            마스크.
-        ValueError: 맞지 않는 모양.
+        TypeError: 불리언이 아닌 마스크.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig

@@ -3,7 +3,6 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
 from transformer_notes._keras_mask import StopsKerasMask
 
 
@@ -16,8 +15,8 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
     자리끼리는 섞이지 않습니다. Keras의 마스크는 다음 층에 넘기지 않습니다.
 
     Args:
-        d_model: 입력과 출력의 차원, 1 이상의 정수.
-        d_ff: 안쪽 층의 차원, 1 이상의 정수. 논문은 4 · d_model로 둡니다.
+        d_model: 입력과 출력의 차원.
+        d_ff: 안쪽 층의 차원. 논문은 4 · d_model로 둡니다.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
     호출 인자:
@@ -25,10 +24,6 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
 
     Returns:
         층의 계산 dtype인 실수, (batch, length, d_model).
-
-    Raises:
-        TypeError: 정수가 아닌 크기, 실수가 아닌 입력.
-        ValueError: 1보다 작은 크기, (batch, length, d_model)이 아닌 입력.
 
     Examples:
         >>> import numpy as np
@@ -44,11 +39,9 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, d_model, d_ff, **kwargs):
         super().__init__(**kwargs)
-        self.d_model = _arguments.positive_int("d_model", d_model)
-        self.d_ff = _arguments.positive_int("d_ff", d_ff)
+        self.d_model, self.d_ff = d_model, d_ff
 
     def build(self, input_shape):
-        _tensors.vector_shape("x", input_shape, self.d_model)
         self.w1, self.b1 = self._add_map(1, self.d_model, self.d_ff)
         self.w2, self.b2 = self._add_map(2, self.d_ff, self.d_model)
 
@@ -61,7 +54,6 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
         )
 
     def call(self, x):
-        x = _tensors.vectors("x", x, self.d_model)
         hidden = tf.tensordot(x, self.w1, axes=1) + self.b1  # (batch, length, d_ff)
         hidden = tf.nn.relu(hidden)
         return tf.tensordot(hidden, self.w2, axes=1) + self.b2  # (..., d_model)

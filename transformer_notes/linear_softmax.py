@@ -3,9 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
 from transformer_notes._keras_mask import StopsKerasMask
-from transformer_notes.embedding import TokenEmbedding
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -23,7 +21,7 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
     복사하므로 공유가 풀립니다.
 
     Args:
-        vocab_size: 정답 쪽 어휘 집합의 크기, 1 이상의 정수.
+        vocab_size: 정답 쪽 어휘 집합의 크기.
         embedding: 가중치를 공유할 `TokenEmbedding`. None이면 W를 따로 배웁니다.
 
     호출 인자:
@@ -38,10 +36,7 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
         kernel: W, (d_model, vocab_size). 가중치를 공유하면 없습니다.
 
     Raises:
-        TypeError: 정수가 아닌 `vocab_size`, `TokenEmbedding`이 아닌 `embedding`,
-            실수가 아닌 입력.
-        ValueError: 1보다 작은 `vocab_size`, `embedding`과 다른 `vocab_size`,
-            `d_model`과 맞지 않는 입력의 마지막 차원.
+        ValueError: `embedding`과 다른 `vocab_size`.
 
     Examples:
         >>> layer = LinearSoftmax(vocab_size=3)
@@ -52,20 +47,20 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
         [[3. 1. 0.]]
         >>> print(layer.probabilities(x).numpy().round(3))
         [[0.844 0.114 0.042]]
-        >>> layer(tf.ones((1, 5)))
-        Traceback (most recent call last):
-            ...
-        ValueError: ...d_model: 2, 받은 모양: (1, 5)...
     """
 
     def __init__(self, vocab_size, embedding=None, **kwargs):
         super().__init__(**kwargs)
-        self.vocab_size = _arguments.positive_int("vocab_size", vocab_size)
-        _check_embedding(embedding, self.vocab_size)
+        self.vocab_size = vocab_size
+        if embedding is not None and embedding.vocab_size != vocab_size:
+            raise ValueError(
+                "가중치를 공유하려면 vocab_size가 같아야 합니다. "
+                f"LinearSoftmax: {vocab_size}, embedding: {embedding.vocab_size}. "
+                "정답 쪽(디코더) 어휘 집합의 임베딩을 넘겼는지 살펴보세요."
+            )
         self.embedding = embedding
 
     def build(self, input_shape):
-        self._check_depth(input_shape)
         if self.embedding is None:
             self.kernel = self.add_weight(
                 name="kernel",
@@ -76,8 +71,6 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
             self.embedding.build((None, None))
 
     def call(self, x):
-        x = _tensors.float_tensor("x", x)
-        self._check_depth(x.shape)
         tied = self.embedding is not None
         matrix = tf.cast(self.embedding.embeddings if tied else self.kernel, x.dtype)
         # 앞쪽 축을 하나로 펴서 곱합니다. 그대로 곱하면 역전파가 행렬의 기울기를 배치의
@@ -101,7 +94,6 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
         return keras.ops.softmax(keras.ops.cast(self(x), dtype), axis=-1)
 
     def compute_output_shape(self, input_shape):
-        self._check_depth(input_shape)
         return (*input_shape[:-1], self.vocab_size)
 
     def get_config(self):
@@ -115,37 +107,3 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
     def from_config(cls, config):
         embedding = keras.saving.deserialize_keras_object(config.get("embedding"))
         return super().from_config({**config, "embedding": embedding})
-
-    def _check_depth(self, shape):
-        if len(shape) == 0 or shape[-1] is None:
-            raise ValueError(
-                "x에는 마지막 차원이 정해진 모양 (..., d_model)이 필요합니다. "
-                f"받은 모양: {tuple(shape)}. keras.Input(shape=(None, d_model))처럼 "
-                "마지막 차원을 적어 주세요."
-            )
-        if self.embedding is not None:
-            d_model, owner = self.embedding.d_model, "공유한 임베딩"
-        elif self.built:
-            d_model, owner = self.kernel.shape[0], "이 층의 kernel"
-        else:
-            return
-        if shape[-1] != d_model:
-            raise ValueError(
-                f"x의 마지막 차원이 {owner}의 d_model과 같아야 합니다. "
-                f"d_model: {d_model}, 받은 모양: {tuple(shape)}. "
-                "앞선 층의 출력 차원을 살펴보세요."
-            )
-
-
-def _check_embedding(embedding, vocab_size):
-    if embedding is None:
-        return
-    _arguments.instance(
-        "embedding", embedding, TokenEmbedding, "TokenEmbedding이나 None이", ""
-    )
-    if embedding.vocab_size != vocab_size:
-        raise ValueError(
-            "가중치를 공유하려면 vocab_size가 같아야 합니다. "
-            f"LinearSoftmax: {vocab_size}, embedding: {embedding.vocab_size}. "
-            "정답 쪽(디코더) 어휘 집합의 임베딩을 넘겼는지 살펴보세요."
-        )

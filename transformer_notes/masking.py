@@ -6,7 +6,7 @@
 
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
+from transformer_notes import _tensors
 
 
 def padding_mask(token_ids, pad_id=0):
@@ -20,8 +20,8 @@ def padding_mask(token_ids, pad_id=0):
         불리언, (batch, 1, 1, length). 가운데 두 축은 헤드와 쿼리로 늘어납니다.
 
     Raises:
-        TypeError: 정수가 아닌 토큰 번호나 `pad_id`.
-        ValueError: 2차원이 아닌 토큰 번호, 토큰 번호의 dtype에 담을 수 없는 `pad_id`.
+        TypeError: 정수가 아닌 토큰 번호.
+        ValueError: 2차원이 아닌 토큰 번호.
 
     Examples:
         >>> mask = padding_mask([[5, 7, 2, 0]])
@@ -31,14 +31,7 @@ def padding_mask(token_ids, pad_id=0):
         [[ True False]]
     """
     token_ids = _tensors.token_ids("token_ids", token_ids)
-    pad_id = _arguments.integer("pad_id", pad_id)
-    dtype = token_ids.dtype
-    if not dtype.min <= pad_id <= dtype.max:
-        raise ValueError(
-            f"pad_id에는 token_ids의 {dtype.name}에 담을 수 있는 정수가 필요합니다. "
-            f"받은 것: {pad_id}. token_ids를 tf.int64로 바꾸거나 pad_id를 고쳐 주세요."
-        )
-    visible = tf.not_equal(token_ids, tf.constant(pad_id, dtype))
+    visible = tf.not_equal(token_ids, pad_id)
     return visible[:, tf.newaxis, tf.newaxis, :]  # (batch, 1, 1, length)
 
 
@@ -46,14 +39,10 @@ def look_ahead_mask(length):
     """자기 자신과 앞선 자리만 보게 하는 마스크를 만듭니다.
 
     Args:
-        length: 1 이상의 정수, 또는 그래프 안에서 길이를 담은 정수 스칼라 텐서.
+        length: 정수, 또는 그래프 안에서 길이를 담은 정수 스칼라 텐서.
 
     Returns:
         불리언, (1, 1, length, length). 쿼리 i의 행은 키 0..i에서 True입니다.
-
-    Raises:
-        TypeError: 정수가 아닌 길이.
-        ValueError: 1보다 작은 길이, 스칼라가 아닌 텐서.
 
     Examples:
         >>> print(look_ahead_mask(3).numpy()[0, 0].astype(int))
@@ -63,7 +52,6 @@ def look_ahead_mask(length):
         >>> look_ahead_mask(1).shape
         TensorShape([1, 1, 1, 1])
     """
-    length = _tensors.integer_scalar("length", length, minimum=1)
     position = tf.range(length)
     visible = position[:, tf.newaxis] >= position[tf.newaxis, :]  # (length, length)
     return visible[tf.newaxis, tf.newaxis]  # (1, 1, length, length)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
+from transformer_notes import _tensors
 from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.attention import scaled_dot_product_attention
 
@@ -32,7 +32,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
     Keras의 마스크는 다음 층에 넘기지 않습니다.
 
     Args:
-        d_model: 출력의 차원, 1 이상의 정수.
+        d_model: 출력의 차원.
         num_heads: 헤드의 수. `key_dim`이나 `value_dim`을 정하지 않으면 `d_model`을
             나누어떨어지게 해야 합니다.
         key_dim: 헤드 하나의 쿼리와 키의 차원. None이면 d_model // num_heads입니다.
@@ -65,11 +65,10 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         차례로 뒤따르는 튜플입니다.
 
     Raises:
-        TypeError: 정수가 아닌 크기나 `slot`, 불리언이 아닌 마스크, 실수가 아닌 입력.
-        ValueError: 나누어떨어지지 않는 `d_model`, 서로 맞지 않는 모양, 범위를 벗어난
-            `dropout`, 음수 `slot`, slots를 넘는 slot + length_q.
+        TypeError: 불리언이 아닌 마스크.
+        ValueError: 나누어떨어지지 않는 `d_model`, 점수의 모양에 맞지 않는 마스크, 맞지
+            않는 캐시, 음수 `slot`, slots를 넘는 slot + length_q.
         tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는, 캐시 밖의 칸.
-            XLA는 검사를 지우므로 `jit_compile=True`에서는 예외 대신 출력이 NaN입니다.
 
     Examples:
         >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
@@ -92,24 +91,18 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.d_model = _arguments.positive_int("d_model", d_model)
-        self.num_heads = _arguments.positive_int("num_heads", num_heads)
-        if None in (key_dim, value_dim) and self.d_model % self.num_heads:
+        self.d_model, self.num_heads = d_model, num_heads
+        if None in (key_dim, value_dim) and d_model % num_heads:
             raise ValueError(
                 "d_model이 num_heads로 나누어떨어져야 합니다. 받은 것: "
                 f"d_model={d_model}, num_heads={num_heads}. 헤드 수를 바꾸거나 "
                 "key_dim과 value_dim을 정해 주세요."
             )
-        share = self.d_model // self.num_heads
-        self.key_dim = _arguments.positive_int(
-            "key_dim", share if key_dim is None else key_dim
-        )
-        self.value_dim = _arguments.positive_int(
-            "value_dim", share if value_dim is None else value_dim
-        )
-        self.use_bias = use_bias
-        self.dropout = _arguments.rate("dropout", dropout)
-        self._dropout = keras.layers.Dropout(self.dropout, dtype=self.dtype_policy)
+        share = d_model // num_heads
+        self.key_dim = share if key_dim is None else key_dim
+        self.value_dim = share if value_dim is None else value_dim
+        self.use_bias, self.dropout = use_bias, dropout
+        self._dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     @property
     def key_heads(self):
@@ -129,9 +122,9 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         self.output_map = self._add_map("output", joined, self.d_model)
 
     def _add_map(self, name, shape, columns):
-        rows = _tensors.vector_shape(name, shape)[-1]
+        shape = shape[-1], columns
         kernel = self.add_weight(
-            name=f"{name}_kernel", shape=(rows, columns), initializer="glorot_uniform"
+            name=f"{name}_kernel", shape=shape, initializer="glorot_uniform"
         )
         if not self.use_bias:
             return (kernel,)
@@ -151,7 +144,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         cache=None,
         slot=0,
     ):
-        query = self._project("query", query, self.query_map, self.num_heads)
+        query = self._project(query, self.query_map, self.num_heads)
         keys, values = self.keys_and_values(key, value)
         # 셋 다 (batch, num_heads, length, depth)
         if position_map is not None:
@@ -176,8 +169,8 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             `KeysValues`. `read`에 넣습니다.
         """
         return KeysValues(
-            self._project("key", key, self.key_map, self.key_heads),
-            self._project("value", value, self.value_map, self.key_heads),
+            self._project(key, self.key_map, self.key_heads),
+            self._project(value, self.value_map, self.key_heads),
         )
 
     def read(self, query, memory, attention_mask=None, training=None):
@@ -200,7 +193,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             >>> bool(tf.reduce_all(output == expected))
             True
         """
-        query = self._project("query", query, self.query_map, self.num_heads)
+        query = self._project(query, self.query_map, self.num_heads)
         return self.attend(query, *memory, attention_mask, training)
 
     def attend(self, query, keys, values, attention_mask=None, training=None):
@@ -221,7 +214,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         output, weights = self.weigh(query, keys, values, mask)
         if self.dropout and training:
             output = tf.matmul(self._dropout(weights, training=True), values)
-        output = linear("output", self.join_heads(output), self.output_map)
+        output = linear(self.join_heads(output), self.output_map)
         return output, weights  # (batch, length_q, d_model)
 
     def weigh(self, query, keys, values, mask=None):
@@ -246,10 +239,9 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             )
         )
 
-    def _project(self, name, x, weights, heads):
+    def _project(self, x, weights, heads):
         # call 밖에서 부르면 Keras가 층의 계산 dtype으로 바꾸어 주지 않습니다.
-        x = tf.cast(_tensors.float_tensor(name, x), self.compute_dtype)
-        return self.split_heads(linear(name, x, weights), heads)
+        return self.split_heads(linear(tf.cast(x, self.compute_dtype), weights), heads)
 
     def split_heads(self, x, heads):
         """(batch, length, heads · depth)를 헤드로 나눕니다.
@@ -290,18 +282,16 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         }
 
 
-def linear(name, x, weights):
+def linear(x, weights):
     """(batch, length, rows)에 행렬 (rows, columns)를 곱하고 편향을 더합니다.
 
     Args:
-        name: 오류에 적을 x의 이름.
         x: 실수, (batch, length, rows).
         weights: `(행렬,)` 또는 `(행렬, 편향)`.
 
     Returns:
         (batch, length, columns), x와 같은 dtype.
     """
-    x = _tensors.vectors(name, x, depth=weights[0].shape[0])
     kernel, *bias = (tf.cast(weight, x.dtype) for weight in weights)
     x = tf.tensordot(x, kernel, axes=1)  # (batch, length, columns)
     return x + bias[0] if bias else x
@@ -321,14 +311,10 @@ def write_slots(cache, new, query, slot):
         칸과 앞선 칸을 봅니다.
     """
     cache = _check_cache(cache, new, query)
-    slot = _tensors.integer_scalar("slot", slot, minimum=0)
     length, slots = _length(new.keys), _length(cache.keys)
-    values = _nan_unless_fits(new.values, slot, length, slots)
+    slot = _inside(slot, length, slots)
     index = (0, 0, slot, 0)
-    written = KeysValues(
-        keras.ops.slice_update(cache.keys, index, new.keys),
-        keras.ops.slice_update(cache.values, index, values),
-    )
+    written = KeysValues(*map(keras.ops.slice_update, cache, (index, index), new))
     own = slot + tf.range(length, dtype=tf.int64)  # (length_q,)
     return written, tf.range(slots, dtype=tf.int64) <= own[:, tf.newaxis]
 
@@ -375,8 +361,10 @@ def _check_cache(cache, new, query):
     return cache
 
 
-def _nan_unless_fits(values, slot, length, slots):
-    """캐시가 모자라면 예외를 냅니다. 검사를 지우는 XLA에서는 값이 NaN이 됩니다."""
+def _inside(slot, length, slots):
+    """캐시의 칸이 모자라지 않는지 봅니다. 모자라면 다른 칸에 덮어쓰게 됩니다."""
+    if tf.is_tensor(slot):
+        slot = tf.cast(slot, tf.int64)
     fits = (slot >= 0) & (slot + length <= slots)
     if fits is False:
         raise ValueError(
@@ -384,7 +372,9 @@ def _nan_unless_fits(values, slot, length, slots):
             f"(slot={slot}, 길이 {length}). 더 긴 캐시를 만들어 주세요."
         )
     message = "캐시의 칸이 모자랍니다. 칸의 수, slot, 이번 길이:"
-    return _tensors.nan_unless(fits, values, message, slots, slot, length)
+    checked = tf.debugging.Assert(fits, [message, slots, slot, length])
+    with tf.control_dependencies([checked]):
+        return tf.cast(slot, tf.int64)
 
 
 def _length(x):

@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
+from transformer_notes import _tensors
 from transformer_notes._keras_mask import StopsKerasMask
 
 
@@ -18,15 +18,14 @@ def sinusoidal_encoding(length, d_model):
     float64로 계산하고 마지막에 float32로 바꿉니다.
 
     Args:
-        length: 1 이상의 정수, 또는 그래프 안에서 길이를 담은 정수 스칼라 텐서.
+        length: 정수, 또는 그래프 안에서 길이를 담은 정수 스칼라 텐서.
         d_model: 2 이상의 짝수. 사인과 코사인이 열을 하나씩 나누어 씁니다.
 
     Returns:
         float32, (length, d_model). 행마다 노름이 sqrt(d_model / 2)입니다.
 
     Raises:
-        TypeError: 정수가 아닌 `length`나 `d_model`.
-        ValueError: 1보다 작은 `length`, 스칼라가 아닌 텐서, 홀수 `d_model`.
+        ValueError: 홀수 `d_model`.
 
     Examples:
         위치 0의 각은 모두 0입니다. 그래서 사인은 0, 코사인은 1입니다.
@@ -36,8 +35,6 @@ def sinusoidal_encoding(length, d_model):
          [ 0.841  0.54   0.01   1.   ]
          [ 0.909 -0.416  0.02   1.   ]]
     """
-    d_model = _even_d_model(d_model)
-    length = _tensors.integer_scalar("length", length, minimum=1)
     return tf.cast(sinusoids(tf.range(length), d_model), tf.float32)
 
 
@@ -50,7 +47,15 @@ def sinusoids(position, d_model):
 
     Returns:
         float64, (length, d_model).
+
+    Raises:
+        ValueError: 홀수 `d_model`.
     """
+    if d_model % 2:
+        raise ValueError(
+            f"d_model에는 짝수가 필요합니다. 받은 것: {d_model}. 사인과 코사인이 열을 "
+            f"하나씩 나누어 쓰므로, {d_model + 1}처럼 짝수로 바꾸어 주세요."
+        )
     pair = tf.range(d_model // 2, dtype=tf.float64)  # i
     angle_rates = 10000.0 ** (-2.0 * pair / d_model)  # (d_model/2,)
     angles = tf.cast(position, tf.float64)[:, tf.newaxis] * angle_rates
@@ -91,12 +96,8 @@ class PositionalEncoding(StopsKerasMask, keras.layers.Layer):
         """
         return query, key
 
-    def build(self, input_shape):
-        depth = _tensors.vector_shape("x", input_shape)[-1]
-        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: depth})
-
     def compute_output_shape(self, input_shape):
-        return _tensors.vector_shape("x", input_shape)
+        return input_shape
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -119,11 +120,8 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
         더한 값입니다.
 
     Raises:
-        TypeError: 실수가 아닌 x, 정수가 아닌 `position`.
-        ValueError: (batch, length, d_model)이 아닌 x, 홀수 d_model, 음수이거나 모양이
-            (length,)가 아닌 `position`.
-        tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는 음수 위치. XLA는
-            검사를 지우므로 `jit_compile=True`에서는 예외 대신 출력이 NaN입니다.
+        TypeError: 정수가 아닌 `position`.
+        ValueError: 홀수 d_model, 모양이 (length,)가 아닌 `position`.
 
     Examples:
         넷째 토큰 하나만 넣을 때에는 그 위치 3을 알려 줍니다.
@@ -135,19 +133,9 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
         True
     """
 
-    def build(self, input_shape):
-        super().build(input_shape)
-        _even_d_model(input_shape[-1])
-
     def call(self, x, position=None):
-        x = _tensors.vectors("x", x)
-        position, valid = _positions(position, x)  # (length,)
-        encoding = _tensors.nan_unless(
-            valid,
-            sinusoids(position, x.shape[-1]),  # (length, d_model)
-            f"{self.name}: position에는 0 이상의 정수가 필요합니다. 받은 것:",
-            position,
-        )
+        position = _positions(position, x)  # (length,)
+        encoding = sinusoids(position, x.shape[-1])  # (length, d_model)
         return x + tf.cast(encoding, x.dtype)  # (batch, length, d_model)
 
 
@@ -181,11 +169,9 @@ class LearnedPositionalEncoding(PositionalEncoding):
         층의 계산 dtype인 실수, (batch, length, d_model).
 
     Raises:
-        TypeError: 정수가 아닌 `max_length`나 `position`, 실수가 아닌 x.
-        ValueError: 1보다 작은 `max_length`, (batch, length, d_model)이 아닌 x, 표를
-            벗어났거나 모양이 (length,)가 아닌 `position`.
-        tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는, 표를 벗어난 위치.
-            XLA는 검사를 지우므로 `jit_compile=True`에서는 예외 대신 출력이 NaN입니다.
+        TypeError: 정수가 아닌 `position`.
+        ValueError: `max_length`보다 긴 x, 모양이 (length,)가 아닌 `position`.
+        tf.errors.InvalidArgumentError: 표를 벗어난 위치.
 
     Examples:
         >>> layer = LearnedPositionalEncoding(max_length=3, name="places")
@@ -196,26 +182,17 @@ class LearnedPositionalEncoding(PositionalEncoding):
           [2. 2.]]]
         >>> layer.positions.path
         'places/positions'
-        >>> any_length = [tf.TensorSpec((None, None, 2))]
-        >>> graph = tf.function(layer, input_signature=any_length)
-        >>> print(graph(tf.zeros((1, 3, 2))).numpy()[0, :, 0])
-        [0. 1. 2.]
-        >>> graph(tf.zeros((1, 4, 2)))  # 실행해야 압니다
+        >>> layer(tf.zeros((1, 4, 2)))
         Traceback (most recent call last):
             ...
-        tensorflow...InvalidArgumentError: ...places: 표를 ...마지막 위치: 2...
-        >>> layer(keras.Input((4, 2)))
-        Traceback (most recent call last):
-            ...
-        ValueError: ...받은 위치: 0부터 3까지...
+        ValueError: ...위치가 4개 필요합니다. 받은 것: max_length=3...
     """
 
     def __init__(self, max_length, **kwargs):
         super().__init__(**kwargs)
-        self.max_length = _arguments.positive_int("max_length", max_length)
+        self.max_length = max_length
 
     def build(self, input_shape):
-        super().build(input_shape)
         d_model = input_shape[-1]
         self.positions = self.add_weight(
             name="positions",
@@ -225,25 +202,16 @@ class LearnedPositionalEncoding(PositionalEncoding):
         )
 
     def call(self, x, position=None):
-        x = _tensors.vectors("x", x)
-        position, valid = _positions(position, x, end=self.max_length)  # (length,)
-        # 표 밖의 번호를 gather가 다루는 방식은 장치마다 다릅니다. 표 안으로 몰아 두고
-        # 아래에서 한 가지 방식으로 거절합니다.
-        rows = tf.clip_by_value(position, 0, self.max_length - 1)
-        encoding = _tensors.nan_unless(
-            valid,
-            tf.gather(self.positions, rows),  # (length, d_model)
-            f"{self.name}: 표를 벗어난 위치가 있습니다. 받은 위치:",
-            position,
-            f"표의 마지막 위치: {self.max_length - 1}",
-        )
+        length = x.shape[1] or 0
+        if length > self.max_length:
+            raise ValueError(
+                f"위치가 {length}개 필요합니다. 받은 것: max_length={self.max_length}. "
+                "입력을 줄이거나 max_length를 늘려 주세요."
+            )
+        position = _positions(position, x)  # (length,)
+        rows = _tensors.known_ids("position", position, self.max_length)
+        encoding = tf.gather(self.positions, rows)  # (length, d_model)
         return x + tf.cast(encoding, x.dtype)  # (batch, length, d_model)
-
-    def compute_output_shape(self, input_shape):
-        shape = super().compute_output_shape(input_shape)
-        if shape[1] is not None:  # keras.Input으로 모델을 만들 때 미리 거절합니다
-            _tensors.positions("position", range(shape[1]), shape[1], self.max_length)
-        return shape
 
     def get_config(self):
         return {**super().get_config(), "max_length": self.max_length}
@@ -259,23 +227,8 @@ SCHEMES = {
 }
 
 
-def _positions(position, x, end=None):
-    """토큰마다의 위치와, 모두 0 이상 end 미만인지. 위치가 None이면 0부터 셉니다."""
-    length, counted = x.shape[1], position is None
-    if counted:
-        position = tf.range(tf.shape(x)[1] if length is None else length)
-    position = _tensors.positions("position", position, length, end)
-    if tf.get_static_value(position) is not None or (counted and end is None):
-        return position, True  # 그래프를 만들 때 이미 검사했습니다
-    inside = position >= 0 if end is None else (position >= 0) & (position < end)
-    return position, tf.reduce_all(inside)
-
-
-def _even_d_model(d_model):
-    d_model = _arguments.positive_int("d_model", d_model)
-    if d_model % 2:
-        raise ValueError(
-            f"d_model에는 짝수가 필요합니다. 받은 것: {d_model}. 사인과 코사인이 열을 "
-            f"하나씩 나누어 쓰므로, {d_model + 1}처럼 짝수로 바꾸어 주세요."
-        )
-    return d_model
+def _positions(position, x):
+    """토큰마다의 위치, int64 (length,). None이면 0부터 셉니다."""
+    if position is None:
+        return tf.range(keras.ops.shape(x)[1], dtype=tf.int64)
+    return _tensors.positions("position", position, x.shape[1])

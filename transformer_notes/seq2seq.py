@@ -14,10 +14,11 @@ class ScoredAttention(StopsKerasMask, keras.layers.Layer):
     """점수를 가중치로 바꾸어 값을 평균합니다. 점수는 물려받은 층이 매깁니다."""
 
     def call(self, query, key, value, attention_mask=None):
-        query = _tensors.vectors("query", query)
-        key = _tensors.vectors("key", key)
-        value = _tensors.vectors("value", value)
-        _tensors.same_length(key, value)
+        if query.shape.rank != 3:  # 행렬곱은 없는 축을 조용히 늘립니다
+            raise ValueError(
+                "query에는 모양 (batch, length, depth)가 필요합니다. 받은 모양: "
+                f"{query.shape}. 상태 하나라면 query[:, tf.newaxis]로 감싸 주세요."
+            )
         scores = self.scores(query, key)  # (batch, length_q, length_k)
         mask = None if attention_mask is None else _key_mask(attention_mask)
         weights = tf.cast(_tensors.masked_softmax(scores, mask), value.dtype)
@@ -35,7 +36,7 @@ class AdditiveAttention(ScoredAttention):
     쿼리와 키의 차원은 서로 달라도 됩니다. Keras의 마스크는 다음 층에 넘기지 않습니다.
 
     Args:
-        units: 쿼리와 키를 더할 공간의 차원, 1 이상의 정수.
+        units: 쿼리와 키를 더할 공간의 차원.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
     호출 인자:
@@ -51,9 +52,8 @@ class AdditiveAttention(ScoredAttention):
         모두 0이고 그때 context도 0입니다.
 
     Raises:
-        TypeError: 정수가 아닌 `units`, 실수가 아닌 입력, 불리언이 아닌 마스크.
-        ValueError: 1보다 작은 `units`, 3차원이 아닌 입력, 서로 다른 key와 value의 길이,
-            2차원이 아닌 마스크.
+        TypeError: 불리언이 아닌 마스크.
+        ValueError: 2차원이 아닌 마스크.
 
     Examples:
         >>> layer = AdditiveAttention(units=1)
@@ -67,7 +67,7 @@ class AdditiveAttention(ScoredAttention):
 
     def __init__(self, units, **kwargs):
         super().__init__(**kwargs)
-        self.units = _arguments.positive_int("units", units)
+        self.units = units
 
     def build(self, query_shape, key_shape=None, value_shape=None):
         key_shape = query_shape if key_shape is None else key_shape
@@ -108,8 +108,8 @@ class MultiplicativeAttention(ScoredAttention):
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
     Raises:
-        TypeError: 실수가 아닌 입력, 불리언이 아닌 마스크.
-        ValueError: 모르는 `score`, 3차원이 아닌 입력, 서로 맞지 않는 모양.
+        TypeError: 불리언이 아닌 마스크.
+        ValueError: 모르는 `score`, 쿼리와 차원이 다른 키.
 
     Examples:
         >>> query, key = tf.constant([[[1.0]]]), tf.constant([[[0.0], [1.0]]])
@@ -121,10 +121,6 @@ class MultiplicativeAttention(ScoredAttention):
         >>> context, weights = MultiplicativeAttention("scaled")(query, key, key)
         >>> print(weights.numpy().round(3))  # softmax(0, 3 / sqrt(9))
         [[[0.269 0.731]]]
-        >>> MultiplicativeAttention()(query, key, key[:, :1])
-        Traceback (most recent call last):
-            ...
-        ValueError: ...key와 value에는 같은 길이가 필요합니다...
     """
 
     def __init__(self, score="dot", **kwargs):
@@ -168,8 +164,8 @@ class Seq2Seq(StopsKerasMask, keras.Model):
     매기는 방법만 다릅니다.
 
     Args:
-        vocab_size: 정답 쪽 어휘 집합의 크기, 1 이상의 정수.
-        units: 임베딩과 은닉 상태의 차원, 1 이상의 정수.
+        vocab_size: 정답 쪽 어휘 집합의 크기.
+        units: 임베딩과 은닉 상태의 차원.
         attention: None, "additive", "multiplicative"(dot) 가운데 하나.
         cell: "lstm"이나 "gru".
         source_vocab_size: 입력 쪽 어휘 집합의 크기. None이면 정답 쪽과 같은 임베딩을
@@ -188,11 +184,10 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         `(로짓, 가중치 (batch, length_t, length_s))`.
 
     Raises:
-        TypeError: 정수가 아닌 크기나 번호.
-        ValueError: 1보다 작은 크기, 음수인 `pad_id`, 모르는 `attention`이나 `cell`,
-            2차원이 아닌 토큰 번호, 어텐션이 없는 모델의 `return_weights`.
-        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호. `jit_compile=True`에서는
-            예외 대신 출력이 NaN입니다.
+        TypeError: 정수가 아닌 번호.
+        ValueError: 모르는 `attention`이나 `cell`, 2차원이 아닌 토큰 번호, 어텐션이 없는
+            모델의 `return_weights`.
+        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
         >>> model = Seq2Seq(vocab_size=20, units=8, attention="additive")
@@ -202,10 +197,6 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         (TensorShape([1, 2, 20]), TensorShape([1, 2, 3]))
         >>> [layer.name for layer in model.layers]
         ['target', 'encoder', 'decoder', 'attend', 'combine', 'classify']
-        >>> Seq2Seq(vocab_size=20, units=8, pad_id=-1)
-        Traceback (most recent call last):
-            ...
-        ValueError: pad_id에는 0 이상의 정수가 필요합니다. 받은 것: -1.
     """
 
     def __init__(
@@ -219,14 +210,14 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.vocab_size = _arguments.positive_int("vocab_size", vocab_size)
-        self.units = _arguments.positive_int("units", units)
+        self.vocab_size = vocab_size
+        self.units = units
         self.attention = _arguments.choice(
             "attention", attention, (None, "additive", "multiplicative")
         )
         self.cell = _arguments.choice("cell", cell, ("lstm", "gru"))
         self.source_vocab_size = source_vocab_size
-        self.pad_id = _arguments.integer("pad_id", pad_id, minimum=0)
+        self.pad_id = pad_id
 
         def make(layer, *args, **options):
             return layer(*args, dtype=self.dtype_policy, **options)
@@ -235,7 +226,6 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         self.target_embedding = make(embedding, vocab_size, units, name="target")
         self.source_embedding = self.target_embedding
         if source_vocab_size is not None:
-            _arguments.positive_int("source_vocab_size", source_vocab_size)
             self.source_embedding = make(
                 embedding, source_vocab_size, units, name="source"
             )
@@ -381,6 +371,4 @@ def _key_mask(mask):
 def _embed(embedding, name, token_ids):
     """번호를 벡터로 바꿉니다. 모르는 번호가 그럴듯한 벡터가 되지 않게 합니다."""
     ids = _tensors.token_ids(name, token_ids)
-    rows, known = _tensors.known_ids(name, ids, embedding.input_dim)
-    # XLA는 번호의 검사를 지웁니다. 그때에는 NaN을 냅니다.
-    return tf.where(known[..., tf.newaxis], embedding(rows), float("nan"))
+    return embedding(_tensors.known_ids(name, ids, embedding.input_dim))

@@ -116,9 +116,8 @@ class Tokenizer:
             `Tokenizer`.
 
         Raises:
-            TypeError: 문자열의 목록이 아닌 말뭉치, 정수가 아닌 크기나 횟수.
-            ValueError: 빈 말뭉치, 글자가 다 들어가지 않는 크기, 1보다 작은 횟수, 모르는
-                정규화.
+            TypeError: 문자열의 목록이 아닌 말뭉치.
+            ValueError: 빈 말뭉치, 글자가 다 들어가지 않는 크기, 모르는 정규화.
         """
         if isinstance(texts, str):
             raise TypeError(
@@ -126,8 +125,6 @@ class Tokenizer:
                 "[text]처럼 목록에 담아 주세요."
             )
         texts = _strings(texts)
-        vocab_size = _arguments.positive_int("vocab_size", vocab_size)
-        min_frequency = _arguments.positive_int("min_frequency", min_frequency)
 
         backend = untrained(normalization)
         characters = set()
@@ -222,7 +219,7 @@ class Tokenizer:
             int32 배열. 문자열 하나이면 (length,), 여럿이면 (batch, length).
 
         Raises:
-            TypeError: 문자열이 아닌 글, 정수가 아닌 길이.
+            TypeError: 문자열이 아닌 글.
             ValueError: 짝이 없는 서로게이트가 든 글, 토큰 하나도 담지 못하는 길이,
                 모르는 `padding`.
 
@@ -244,7 +241,6 @@ class Tokenizer:
         before, after = [self.bos_id] * bool(bos), [self.eos_id] * bool(eos)
         room = None
         if max_length is not None:
-            max_length = _arguments.positive_int("max_length", max_length)
             room = max_length - len(before) - len(after)
             if room < 1:
                 raise ValueError(

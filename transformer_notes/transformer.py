@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from transformer_notes import _tensors
 from transformer_notes._keras_mask import StopsKerasMask
-from transformer_notes.config import TransformerConfig, require_config
+from transformer_notes.config import TransformerConfig
 from transformer_notes.decoder import Decoder
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import Encoder
@@ -37,11 +37,10 @@ class Transformer(StopsKerasMask, keras.Model):
         올 토큰의 점수입니다.
 
     Raises:
-        TypeError: `TransformerConfig`가 아닌 config, 정수가 아닌 토큰 번호.
-        ValueError: 쌍이 아닌 입력, 2차원이 아니거나 빈 토큰 번호, 문장의 수가 서로 다른
-            두 배치, 학습되는 위치 표보다 긴 문장.
-        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호. `jit_compile=True`에서는
-            예외 대신 출력이 NaN입니다.
+        TypeError: 정수가 아닌 토큰 번호.
+        ValueError: 쌍이 아닌 입력, 2차원이 아닌 토큰 번호, 문장의 수가 서로 다른 두
+            배치, 학습되는 위치 표보다 긴 문장.
+        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
         >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
@@ -55,7 +54,7 @@ class Transformer(StopsKerasMask, keras.Model):
 
     def __init__(self, config, **kwargs):
         super().__init__(**kwargs)
-        self.config = require_config(config)
+        self.config = config
         options = {"dtype": self.dtype_policy}
         self.target_embedding = TokenEmbedding(
             config.vocab_size, config.d_model, name="target_embedding", **options
@@ -117,7 +116,7 @@ class Transformer(StopsKerasMask, keras.Model):
         # Keras는 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
         names = "source_ids", "target_ids"
         inputs = tuple(
-            _tensors.sentences(name, ids) if isinstance(ids, (list, tuple)) else ids
+            _tensors.token_ids(name, ids) if isinstance(ids, (list, tuple)) else ids
             for name, ids in zip(names, _pair(inputs))
         )
         return super().__call__(inputs, *args, **kwargs)
@@ -140,7 +139,7 @@ class Transformer(StopsKerasMask, keras.Model):
             memory, (batch, length_s, d_model). `return_weights`이면 `Encoder`처럼
             `(memory, 가중치의 목록)`입니다.
         """
-        source_ids = _tensors.sentences("source_ids", source_ids)
+        source_ids = _tensors.token_ids("source_ids", source_ids)
         # 인코더만 쓰는 모델도 Keras의 검사를 통과합니다. 나머지는 부를 때 만들어집니다.
         self.built = True
         x = self.positions(self.source_embedding(source_ids))
@@ -198,14 +197,12 @@ class Transformer(StopsKerasMask, keras.Model):
             >>> bool(tf.reduce_max(tf.abs(rest - whole[:, 1:])) < 1e-4)
             True
         """
-        target_ids = _tensors.sentences("target_ids", target_ids)
-        _tensors.same_batch(source_ids=memory.shape, target_ids=target_ids.shape)
+        target_ids = _tensors.token_ids("target_ids", target_ids)
         length = keras.ops.shape(target_ids)[1]
         if position is not None:
             position = _tensors.positions("position", position, target_ids.shape[1])
         elif cache is not None:
-            slot = _tensors.integer_scalar("slot", slot, minimum=0)
-            position = slot + tf.range(length, dtype=tf.int64)
+            position = tf.cast(slot, tf.int64) + tf.range(length, dtype=tf.int64)
         x = self.positions(self.target_embedding(target_ids), position=position)
         x = self.target_dropout(x, training=training)  # (batch, length_t, d_model)
         if cache is None:
@@ -251,9 +248,6 @@ class Transformer(StopsKerasMask, keras.Model):
 
     def compute_output_spec(self, inputs, training=None):
         source_ids, target_ids = _pair(inputs)
-        # 임베딩이 dtype과 모양을 검사합니다.
-        self.source_embedding.compute_output_spec(source_ids)
-        self.target_embedding.compute_output_spec(target_ids)
         shape = self.compute_output_shape((source_ids.shape, target_ids.shape))
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 

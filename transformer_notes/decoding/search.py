@@ -12,7 +12,6 @@ from transformer_notes.decoding.steps import (
     most_likely,
     search_beams,
 )
-from transformer_notes.transformer import Transformer
 
 
 def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False):
@@ -28,7 +27,7 @@ def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False
         source_ids: 입력 문장. 정수, (batch, length_s).
         bos_id: 답을 여는 토큰의 번호.
         eos_id: 답을 닫는 토큰의 번호.
-        max_extra: 입력보다 더 쓸 수 있는 토큰의 수, 0 이상의 정수. 논문은 50입니다.
+        max_extra: 입력보다 더 쓸 수 있는 토큰의 수. 논문은 50입니다.
         jit_compile: 그래프를 XLA로 컴파일할지. 입력의 모양이 바뀔 때마다 컴파일하므로,
             모양이 같은 입력을 여러 번 풀 때 이롭습니다.
 
@@ -38,13 +37,13 @@ def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False
         않으므로 length_s + max_extra입니다.
 
     Raises:
-        TypeError: `Transformer`가 아닌 모델, 정수가 아닌 번호나 `max_extra`.
-        ValueError: 2차원이 아니거나 비었거나 어휘 집합에 없는 `source_ids`, 어휘 집합에
-            없거나 `pad_id`와 같은 `bos_id`나 `eos_id`, 음수 `max_extra`,
-            length_s + max_extra보다 짧은 학습되는 위치 표.
+        TypeError: 정수가 아닌 `source_ids`.
+        ValueError: 2차원이 아니거나 어휘 집합에 없는 `source_ids`, 어휘 집합에 없거나
+            `pad_id`와 같은 `bos_id`나 `eos_id`, length_s + max_extra보다 짧은 학습되는
+            위치 표.
 
     Examples:
-        >>> from transformer_notes.transformer import TransformerConfig
+        >>> from transformer_notes.transformer import Transformer, TransformerConfig
         >>> model = Transformer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
         >>> ids = greedy(model, [[5, 6, 7]], bos_id=1, eos_id=2, max_extra=2)
         >>> ids.dtype.name, ids.shape[0], ids.shape[1] <= 5
@@ -84,7 +83,7 @@ def sample(
         source_ids: 입력 문장. 정수, (batch, length_s).
         bos_id: 답을 여는 토큰의 번호.
         eos_id: 답을 닫는 토큰의 번호.
-        max_extra: 입력보다 더 쓸 수 있는 토큰의 수, 0 이상의 정수.
+        max_extra: 입력보다 더 쓸 수 있는 토큰의 수.
         temperature: T, 0보다 큰 수. 작을수록 점수가 높은 토큰에 몰립니다.
         top_k: 점수가 높은 토큰을 이만큼만 남깁니다. 1이면 그리디와 같습니다.
         top_p: 확률이 높은 것부터 더해 이 값에 이를 때까지만 남깁니다. 0보다 크고
@@ -98,12 +97,11 @@ def sample(
         답의 토큰 번호, int32, (batch, length). `greedy`와 같은 모양입니다.
 
     Raises:
-        TypeError: 수가 아닌 `temperature`나 `top_p`, 정수가 아닌 `top_k`나 `seed`.
-        ValueError: 0 이하의 `temperature`, 1보다 작거나 어휘 집합보다 큰 `top_k`,
-            범위를 벗어난 `top_p`. 나머지는 `greedy`와 같습니다.
+        ValueError: 0 이하의 `temperature`, 어휘 집합보다 큰 `top_k`, 범위를 벗어난
+            `top_p`. 나머지는 `greedy`와 같습니다.
 
     Examples:
-        >>> from transformer_notes.transformer import TransformerConfig
+        >>> from transformer_notes.transformer import Transformer, TransformerConfig
         >>> model = Transformer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
         >>> first, again = (sample(model, [[5, 6]], 1, 2, 2, seed=3) for _ in range(2))
         >>> bool(tf.reduce_all(first == again))
@@ -117,7 +115,7 @@ def sample(
     top_p = (
         None if top_p is None else _arguments.number("top_p", top_p, above=0, most=1)
     )
-    seed = random.getrandbits(31) if seed is None else _arguments.integer("seed", seed)
+    seed = random.getrandbits(31) if seed is None else seed
     numbers = tf.constant(temperature), tf.constant(seed % 2**63, tf.int64)
     options = {**limits, "top_k": top_k, "top_p": top_p}
     ids = _run(model, _sample, jit_compile, source_ids, *numbers, **options)
@@ -152,8 +150,8 @@ def beam_search(
         source_ids: 입력 문장. 정수, (batch, length_s).
         bos_id: 답을 여는 토큰의 번호.
         eos_id: 답을 닫는 토큰의 번호.
-        max_extra: 입력보다 더 쓸 수 있는 토큰의 수, 0 이상의 정수. 논문은 50입니다.
-        beam_size: 함께 이어 갈 답의 수, 1 이상의 정수. 논문은 4입니다.
+        max_extra: 입력보다 더 쓸 수 있는 토큰의 수. 논문은 50입니다.
+        beam_size: 함께 이어 갈 답의 수. 논문은 4입니다.
         length_penalty: 알파, 0 이상의 수. 논문은 0.6입니다. 0이면 길이를 셈하지
             않으므로 짧은 답이 이기기 쉽습니다.
         return_beams: 가장 좋은 답만이 아니라 남은 답을 모두 돌려받을지.
@@ -166,19 +164,20 @@ def beam_search(
         적으면 남는 줄의 점수는 음의 무한대이고 번호는 모두 `pad_id`입니다.
 
     Raises:
-        TypeError: 정수가 아닌 `beam_size`, 수가 아닌 `length_penalty`.
-        ValueError: 1보다 작은 `beam_size`, 음수 `length_penalty`. 나머지는 `greedy`와
-            같습니다.
+        ValueError: 음수 `length_penalty`. 나머지는 `greedy`와 같습니다.
 
     Examples:
-        >>> from transformer_notes.transformer import TransformerConfig
+        >>> from transformer_notes.transformer import Transformer, TransformerConfig
         >>> model = Transformer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
         >>> ids, scores = beam_search(model, [[5, 6, 7], [8, 9, 0]], 1, 2, 2)
         >>> ids.shape[0], scores.shape, bool(tf.reduce_all(scores < 0))
         (2, TensorShape([2]), True)
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
-    beam_size = _arguments.positive_int("beam_size", beam_size)
+    if beam_size < 1:
+        raise ValueError(
+            f"beam_size에는 1 이상의 수가 필요합니다. 받은 것: {beam_size}."
+        )
     alpha = _arguments.number("length_penalty", length_penalty, least=0)
     options = {**limits, "beam_size": beam_size}
     ids, scores = _run(
@@ -228,16 +227,9 @@ def _trim(ids, pad_id):
 
 
 def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
-    _arguments.instance(
-        "model",
-        model,
-        Transformer,
-        "Transformer가",
-        "Transformer(config)로 만든 모델을 넘겨 주세요.",
-    )
     config = model.config
     model.build()  # 이미 만든 부품은 그대로입니다
-    source_ids = _tensors.sentences("source_ids", source_ids)
+    source_ids = _tensors.token_ids("source_ids", source_ids)
     known = config.source_vocab_size or config.vocab_size
     if tf.executing_eagerly():  # 그래프에서는 임베딩이 검사합니다.
         if message := _tensors.unknown_ids("source_ids", source_ids, known):
@@ -246,7 +238,6 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
         _special_id(config, name, value)
         for name, value in (("bos_id", bos_id), ("eos_id", eos_id))
     )
-    max_extra = _arguments.integer("max_extra", max_extra, minimum=0)
     longest, known = source_ids.shape[1], model.positions.max_length
     if None not in (longest, known) and longest + max_extra > known:
         raise ValueError(
@@ -259,7 +250,6 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
 
 
 def _special_id(config, name, value):
-    value = _arguments.integer(name, value)
     if not 0 <= value < config.vocab_size or value == config.pad_id:
         raise ValueError(
             f"{name}에는 0부터 {config.vocab_size - 1}까지의 번호 가운데 pad_id"
@@ -270,10 +260,10 @@ def _special_id(config, name, value):
 
 
 def _at_most_vocabulary(model, name, value):
-    value, most = _arguments.positive_int(name, value), model.config.vocab_size
-    if value > most:
+    most = model.config.vocab_size
+    if not 1 <= value <= most:
         raise ValueError(
-            f"{name}에는 어휘 집합의 크기 {most} 이하의 수가 필요합니다. "
+            f"{name}에는 1부터 어휘 집합의 크기 {most}까지의 수가 필요합니다. "
             f"받은 것: {value}. 모두 남기려면 None으로 두세요."
         )
     return value

@@ -4,7 +4,6 @@ import zlib
 
 import numpy as np
 
-from transformer_notes import _arguments
 from transformer_notes.tokenization import pad_rows
 
 
@@ -22,7 +21,7 @@ class Batches:
         pad_id: 패딩 토큰의 번호.
 
     Raises:
-        TypeError: 정수가 아닌 번호나 한도.
+        TypeError: 정수가 아닌 번호.
         ValueError: 빈 데이터, 빈 문장, 한도보다 긴 문장.
 
     Examples:
@@ -33,10 +32,6 @@ class Batches:
         >>> (source_ids, target_ids), labels = data.at(step=0)
         >>> print(target_ids[0], labels[0])  # 정답은 디코더의 입력을 한 칸 민 것
         [2 4] [4 3]
-        >>> data.at(step=-1)
-        Traceback (most recent call last):
-            ...
-        ValueError: step에는 0 이상의 정수가 필요합니다. 받은 것: -1.
         >>> len(Batches([([5], [2, 3])], tokens=1))  # 빈 답은 됩니다
         1
         >>> Batches([([], [2, 3])], tokens=1)
@@ -46,9 +41,9 @@ class Batches:
     """
 
     def __init__(self, pairs, tokens, seed=0, pad_id=0):
-        self.tokens = _arguments.positive_int("tokens", tokens)
-        self.seed = _arguments.integer("seed", seed, minimum=0)
-        self.pad_id = _arguments.integer("pad_id", pad_id)
+        self.tokens = tokens
+        self.seed = seed
+        self.pad_id = pad_id
         pairs = [(_row(s, self.pad_id), _row(t, self.pad_id)) for s, t in pairs]
         if not pairs:
             raise ValueError(
@@ -75,7 +70,7 @@ class Batches:
             `((source_ids, target_ids), labels)`. int32, (batch, 가장 긴 길이)입니다.
             labels는 target_ids를 한 칸 왼쪽으로 민 것입니다.
         """
-        epoch, place = divmod(_arguments.integer("step", step, minimum=0), len(self))
+        epoch, place = divmod(step, len(self))
         if self._order[0] != epoch:
             self._order = epoch, self.shuffle(epoch)
         rows = self._order[1][place]
@@ -101,11 +96,8 @@ class Batches:
         Returns:
             배치마다 그 배치에 담을 짝의 번호. 정수 배열 (batch,)의 목록입니다.
 
-        Raises:
-            TypeError: 정수가 아닌 epoch.
-            ValueError: 음수인 epoch.
         """
-        rng = np.random.default_rng([self.seed, _arguments.integer("epoch", epoch, 0)])
+        rng = np.random.default_rng([self.seed, epoch])
         rows = self._by_length(rng.permutation(len(self._lengths)))
         groups = np.split(rows, self._cuts)
         return [groups[place] for place in rng.permutation(len(groups))]

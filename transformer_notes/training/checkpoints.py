@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from transformer_notes import _arguments
 from transformer_notes._files import contents, replacing, saved_steps
 
 LARGEST_HISTORY = 2**26  # 읽을 기록의 가장 큰 크기, 바이트
@@ -26,16 +25,14 @@ def average_checkpoints(folder, n=5):
 
     Args:
         folder: `train`의 폴더.
-        n: 평균할 체크포인트의 수, 1 이상의 정수.
+        n: 평균할 체크포인트의 수.
 
     Returns:
         가중치의 목록. `model.set_weights(average_checkpoints(folder))`로 넣습니다.
 
     Raises:
-        TypeError: 정수가 아닌 n.
         ValueError: 읽을 수 있는 체크포인트가 n개보다 적은 폴더.
     """
-    n = _arguments.positive_int("n", n)
     paths = [path for _, path in zip(range(n), _readable(folder))]
     if len(paths) < n:
         raise ValueError(
@@ -94,15 +91,11 @@ class Checkpoints:
         model: 가중치가 만들어진 Keras 모델.
         optimizer: 변수가 만들어진 Keras 옵티마이저.
         data: 학습할 `Batches`. 다른 데이터로 이어 가는 일을 막습니다.
-        keep: 남겨 둘 새 체크포인트의 수, 1 이상의 정수.
+        keep: 남겨 둘 새 체크포인트의 수.
         tensorboard: TensorBoard가 읽을 기록을 `folder/logs`에 남길지.
 
     Attributes:
         history: `save`에 넘긴 기록의 목록. `restore`가 폴더의 것으로 채웁니다.
-
-    Raises:
-        TypeError: 정수가 아닌 keep.
-        ValueError: 1보다 작은 keep.
 
     Examples:
         >>> import keras
@@ -142,7 +135,7 @@ class Checkpoints:
 
     def __init__(self, folder, model, optimizer, data, keep, tensorboard):
         self.folder = self._home = Path(folder)
-        self.keep = _arguments.positive_int("keep", keep)
+        self.keep = keep
         self.history = []
         self._step = tf.Variable(0, dtype=tf.int64)
         self._best_loss = tf.Variable(np.inf, dtype=tf.float64)

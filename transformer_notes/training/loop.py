@@ -10,7 +10,6 @@ import tensorflow as tf
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from transformer_notes import _arguments
 from transformer_notes.training.batches import Batches
 from transformer_notes.training.checkpoints import (
     Checkpoints,
@@ -55,7 +54,7 @@ def train(
     Args:
         model: `model((source_ids, target_ids), training=...)`이 로짓을 내는 Keras 모델.
         data: 학습할 `Batches`.
-        epochs: 에폭 수, 1 이상의 정수. 이어 갈 때 늘려도 됩니다.
+        epochs: 에폭 수. 이어 갈 때 늘려도 됩니다.
         folder: 체크포인트(`step-*`), 가장 좋은 것(`best/`), 기록(`history.json`)을 둘
             폴더.
         validation: 검증할 `Batches`. 주면 손실이 가장 낮은 가중치를 `best/`에 둡니다.
@@ -72,9 +71,8 @@ def train(
         처음부터의 기록을 돌려줍니다.
 
     Raises:
-        TypeError: `Batches`가 아닌 데이터, 정수가 아닌 수.
-        ValueError: 1보다 작은 수, 다른 모델이나 다른 데이터로 만든 체크포인트가 있는
-            폴더.
+        TypeError: `Batches`가 아닌 데이터.
+        ValueError: 다른 모델이나 다른 데이터로 만든 체크포인트가 있는 폴더.
         FloatingPointError: 손실이 NaN이 되거나 터졌을 때. 그 스텝을 말합니다.
         OSError: 디스크가 가득 찼을 때. 앞의 체크포인트는 그대로 있습니다.
 
@@ -109,9 +107,8 @@ def train(
     model(data.at(0)[0])  # 가중치를 만듭니다
     optimizer.build(model.trainable_variables)
 
-    total = _arguments.positive_int("epochs", epochs) * len(data)
+    total = epochs * len(data)
     save_every = len(data) if save_every is None else save_every
-    save_every = _arguments.positive_int("save_every", save_every)
     update = update_step(model, optimizer, label_smoothing, data.pad_id)
     score = None if validation is None else _scoring(model, validation.pad_id)
     state = Checkpoints(folder, model, optimizer, data, keep, tensorboard)

@@ -3,8 +3,6 @@
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments
-
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
@@ -16,18 +14,14 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     Keras는 스텝을 0부터 셉니다. 0에서는 1의 값을 줍니다.
 
     Args:
-        d_model: 모델의 차원, 1 이상의 정수.
-        warmup_steps: 웜업의 스텝 수, 1 이상의 정수.
+        d_model: 모델의 차원.
+        warmup_steps: 웜업의 스텝 수.
 
     호출 인자:
         step: 스텝. 정수나 실수, 파이썬의 수나 텐서.
 
     Returns:
         학습률. step이 float64이면 float64, 아니면 Keras의 기본 실수 dtype입니다.
-
-    Raises:
-        TypeError: 정수가 아닌 `d_model`이나 `warmup_steps`.
-        ValueError: 1보다 작은 `d_model`이나 `warmup_steps`.
 
     Examples:
         >>> schedule = WarmupSchedule(d_model=512)
@@ -38,8 +32,8 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(self, d_model, warmup_steps=4000):
-        self.d_model = _arguments.positive_int("d_model", d_model)
-        self.warmup_steps = _arguments.positive_int("warmup_steps", warmup_steps)
+        self.d_model = d_model
+        self.warmup_steps = warmup_steps
 
     def __call__(self, step):
         step = tf.convert_to_tensor(step)

@@ -5,7 +5,6 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments
 from transformer_notes.config import TransformerConfig
 from transformer_notes.multi_head_attention import MultiHeadAttention
 
@@ -18,13 +17,12 @@ class GroupedQueryAttention(MultiHeadAttention):
     어텐션과 같습니다. 캐시에는 키와 값의 헤드 수만큼만 담깁니다.
 
     Args:
-        d_model: 출력의 차원, 1 이상의 정수.
+        d_model: 출력의 차원.
         num_heads: 쿼리의 헤드 수.
         num_key_heads: 키와 값의 헤드 수. `num_heads`의 약수입니다.
         **kwargs: `MultiHeadAttention`의 나머지 인자.
 
     Raises:
-        TypeError: 정수가 아닌 `num_key_heads`.
         ValueError: `num_heads`의 약수가 아닌 `num_key_heads`.
 
     Examples:
@@ -36,7 +34,7 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     def __init__(self, d_model, num_heads, num_key_heads, **kwargs):
         super().__init__(d_model, num_heads, **kwargs)
-        self.num_key_heads = _arguments.positive_int("num_key_heads", num_key_heads)
+        self.num_key_heads = num_key_heads
         if self.num_heads % self.num_key_heads:
             raise ValueError(
                 f"num_key_heads에는 num_heads({num_heads})의 약수가 필요합니다. "
@@ -63,10 +61,6 @@ class GroupedQueryConfig(TransformerConfig):
 
     #: 키와 값의 헤드 수. 1이면 멀티 쿼리 어텐션입니다.
     num_key_heads: int = 1
-
-    def __post_init__(self):
-        super().__post_init__()
-        self._check("num_key_heads", _arguments.positive_int)
 
     def attention(self, **options):
         return GroupedQueryAttention(

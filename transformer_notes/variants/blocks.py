@@ -5,7 +5,7 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
+from transformer_notes import _tensors
 from transformer_notes.config import TransformerConfig
 from transformer_notes.multi_head_attention import MultiHeadAttention
 
@@ -30,12 +30,10 @@ def attention_in_blocks(query, key, value, mask=None, block=128):
         query와 같은 dtype, (..., length_q, d_v).
 
     Raises:
-        TypeError: 실수가 아닌 입력, 서로 다른 dtype, 불리언이 아닌 마스크, 정수가 아닌
-            `block`.
-        ValueError: 서로 맞지 않는 모양, 1보다 작은 `block`.
+        TypeError: 불리언이 아닌 마스크.
+        ValueError: 서로 맞지 않는 모양.
     """
-    query, key, value = _tensors.attention_inputs(query, key, value)
-    block = _arguments.positive_int("block", block)
+    query, key, value = map(tf.convert_to_tensor, (query, key, value))
     if not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
         raise ValueError(
             "query, key, value에는 같은 앞쪽 차원(배치, 헤드)이 필요합니다. 받은 모양: "

@@ -110,7 +110,14 @@ class DecoderOnly(Transformer):
         Returns:
             (batch, length_s, d_model).
         """
-        return self.source_embedding(_tensors.sentences("source_ids", source_ids))
+        source_ids = _tensors.token_ids("source_ids", source_ids)
+        most = self.config.max_length // 2
+        if (source_ids.shape[1] or 0) > most:
+            raise ValueError(
+                f"source_ids에는 {most}토큰까지 담습니다. 받은 것: {source_ids.shape}. "
+                "입력을 줄이거나 max_length를 늘려 주세요."
+            )
+        return self.source_embedding(source_ids)
 
     def decode(
         self,
@@ -141,7 +148,7 @@ class DecoderOnly(Transformer):
         Returns:
             `Transformer.decode`와 같습니다. 가중치는 입력과 답을 이은 길이의 것입니다.
         """
-        target_ids = _tensors.sentences("target_ids", target_ids)
+        target_ids = _tensors.token_ids("target_ids", target_ids)
         x = self.target_embedding(target_ids)
         before, visible = self._prefix(memory, memory_mask)
         length_s, length = keras.ops.shape(memory)[1], keras.ops.shape(target_ids)[1]

@@ -5,7 +5,6 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-from transformer_notes import _tensors
 from transformer_notes.config import TransformerConfig
 from transformer_notes.feed_forward import PositionwiseFeedForward
 
@@ -21,7 +20,6 @@ class GELUFeedForward(PositionwiseFeedForward):
     """
 
     def call(self, x):
-        x = _tensors.vectors("x", x, self.d_model)
         hidden = tf.tensordot(x, self.w1, axes=1) + self.b1  # (batch, length, d_ff)
         hidden = tf.nn.gelu(hidden)
         return tf.tensordot(hidden, self.w2, axes=1) + self.b2  # (..., d_model)
@@ -37,8 +35,8 @@ class SwiGLU(PositionwiseFeedForward):
     행렬이 셋이므로, 파라미터를 그대로 두려면 `d_ff`를 3분의 2로 줄입니다.
 
     Args:
-        d_model: 입력과 출력의 차원, 1 이상의 정수.
-        d_ff: 안쪽 층의 차원, 1 이상의 정수.
+        d_model: 입력과 출력의 차원.
+        d_ff: 안쪽 층의 차원.
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`, `trainable`).
 
     호출 인자:
@@ -46,21 +44,15 @@ class SwiGLU(PositionwiseFeedForward):
 
     Returns:
         층의 계산 dtype인 실수, (batch, length, d_model).
-
-    Raises:
-        TypeError: 정수가 아닌 크기, 실수가 아닌 입력.
-        ValueError: 1보다 작은 크기, (batch, length, d_model)이 아닌 입력.
     """
 
     def build(self, input_shape):
-        _tensors.vector_shape("x", input_shape, self.d_model)
         inner, outer = (self.d_model, self.d_ff), (self.d_ff, self.d_model)
         self.gate = self.add_weight(name="gate", shape=inner)  # W
         self.value = self.add_weight(name="value", shape=inner)  # V
         self.w2 = self.add_weight(name="w2", shape=outer)
 
     def call(self, x):
-        x = _tensors.vectors("x", x, self.d_model)
         gate = tf.nn.silu(tf.tensordot(x, self.gate, axes=1))  # (batch, length, d_ff)
         hidden = gate * tf.tensordot(x, self.value, axes=1)
         return tf.tensordot(hidden, self.w2, axes=1)  # (batch, length, d_model)

@@ -5,7 +5,6 @@ import dataclasses
 import keras
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
 from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.add_norm import AddAndNorm
 from transformer_notes.config import TransformerConfig
@@ -29,10 +28,6 @@ class RMSNorm(StopsKerasMask, keras.layers.Layer):
     Returns:
         층의 계산 dtype인 실수, (batch, length, d_model).
 
-    Raises:
-        TypeError: 수가 아닌 `epsilon`, 실수가 아닌 입력.
-        ValueError: 0 이하의 `epsilon`, (batch, length, d_model)이 아닌 입력.
-
     Examples:
         >>> print(RMSNorm()(tf.constant([[[3.0, 4.0, 0.0, 0.0]]])).numpy().round(3))
         [[[1.2 1.6 0.  0. ]]]
@@ -40,16 +35,15 @@ class RMSNorm(StopsKerasMask, keras.layers.Layer):
 
     def __init__(self, epsilon=1e-5, **kwargs):
         super().__init__(**kwargs)
-        self.epsilon = _arguments.number("epsilon", epsilon, above=0)
+        self.epsilon = epsilon
 
     def build(self, input_shape):
-        d_model = _tensors.vector_shape("x", input_shape)[-1]
+        d_model = input_shape[-1]
         self.gamma = self.add_weight(
             name="gamma", shape=(d_model,), initializer="ones", autocast=False
         )
 
     def call(self, x):
-        x = _tensors.vectors("x", x, self.gamma.shape[0])
         wide = tf.cast(x, self.gamma.dtype)
         mean_square = tf.reduce_mean(wide * wide, axis=-1, keepdims=True)
         y = self.gamma * wide * tf.math.rsqrt(mean_square + self.epsilon)
