@@ -41,6 +41,10 @@ def make(root, python="./pretender", **options):
     return subprocess.run(
         ["make", "environment", f"PYTHON={python}"],
         cwd=root,
+        # `make test` 안에서도 맨 바깥의 make로 실행합니다.
+        env={
+            k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))
+        },
         capture_output=True,
         text=True,
         **options,
