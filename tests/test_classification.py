@@ -280,6 +280,7 @@ def test_wrong_inputs_are_refused():
         (lambda: shared()(([[1.0]], [[2]])), TypeError, "source_ids"),
         (lambda: classify(shared(), tokenizer(), "책"), TypeError, "texts"),
         (lambda: classify(shared(), tokenizer(), ["책", ""]), ValueError, "texts"),
+        (lambda: classify(shared(), tokenizer(), ["책"], -1), ValueError, "batch"),
         (lambda: label_pairs(tokenizer(), ["책"], []), ValueError, "labels"),
         (lambda: label_pairs(tokenizer(), ["책"], [-1]), ValueError, "labels"),
     ):

@@ -646,6 +646,7 @@ def test_inputs_that_would_give_a_plausible_answer_are_refused(model, decode):
         ({"bos_id": 6}, ValueError, "bos_id"),
         ({"bos_id": 0}, ValueError, "bos_id"),
         ({"eos_id": -1}, ValueError, "eos_id"),
+        ({"max_extra": -1}, ValueError, "max_extra"),
     ):
         given = {"source_ids": [[3]], "bos_id": BOS, "eos_id": EOS} | arguments
         with pytest.raises(kind, match=name):

@@ -200,6 +200,12 @@ def test_a_position_that_sees_nothing_gives_zero_and_a_finite_gradient(dtype, mo
 # --- 틀린 입력은 말로 알려 준다 -----------------------------------------------------
 
 
+def test_a_pad_id_that_no_small_dtype_holds_hides_nothing():
+    ids = tf.constant([[0, 44, 255]], tf.uint8)  # 300은 44로, -1은 255로 감깁니다
+    for pad_id in (300, -1):
+        assert np.all(padding_mask(ids, pad_id)), pad_id
+
+
 def test_ids_that_are_no_batch_of_integers_are_refused():
     for ids, kind in (
         ([[1.0]], TypeError),

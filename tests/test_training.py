@@ -385,3 +385,9 @@ def test_two_replicas_train_as_one(tmp_path):
     model = toy(0.0)
     model.set_weights(two)
     np.testing.assert_allclose(evaluate(model, Batches(PAIRS, 30)), scores, rtol=1e-5)
+
+
+def test_no_epoch_is_no_training(tmp_path):
+    for epochs in (0, -1):
+        with pytest.raises(ValueError, match="epochs"):
+            run(tmp_path, epochs=epochs)

@@ -764,6 +764,7 @@ def test_wrong_configurations_are_refused():
     for changes, name in (
         ({"num_heads": 3}, "num_heads"),
         ({"num_heads": 3, "key_dim": 2}, "num_heads"),
+        ({"num_layers": 0}, "num_layers"),
         ({"positions": "nowhere"}, "positions"),
         ({"positions": ["learned"]}, "positions"),
         ({"d_model": 7, "num_heads": 1}, "d_model"),

@@ -63,11 +63,6 @@ def rate(name, value):
     return number(name, value, least=0, below=1)
 
 
-def boolean(name, value):
-    """True나 False를 돌려줍니다. 아니면 `TypeError`를 냅니다."""
-    return instance(name, value, bool, "True나 False가", "")
-
-
 def choice(name, value, choices):
     """choices 가운데 하나를 돌려줍니다. 아니면 `ValueError`를 냅니다."""
     choices = tuple(choices)  # 사전의 이름은 목록 같은 값과 견주지 못합니다

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from transformer_notes import _tensors
+from transformer_notes import _arguments, _tensors
 from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import Encoder
@@ -212,9 +212,9 @@ def classify(model, tokenizer, texts, batch=64):
 
     Raises:
         TypeError: 문자열이 아닌 글.
-        ValueError: 빈 글, 학습되는 위치 표보다 긴 글.
+        ValueError: 빈 글, 1보다 작은 batch, 학습되는 위치 표보다 긴 글.
     """
-    rows = _rows(tokenizer, texts)
+    rows, batch = _rows(tokenizer, texts), _arguments.positive_int("batch", batch)
     found = np.empty((len(rows), model.num_labels), np.float32)
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
     for start in range(0, len(order), batch):  # 비슷한 길이끼리 읽습니다

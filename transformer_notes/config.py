@@ -72,6 +72,7 @@ class TransformerConfig:
                 f"d_model={self.d_model}, num_heads={self.num_heads}. 헤드 수를 "
                 "바꾸거나 key_dim과 value_dim을 정해 주세요."
             )
+        _arguments.positive_int("num_layers", self.num_layers)
         _arguments.choice("positions", self.positions, SCHEMES)
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ValueError(

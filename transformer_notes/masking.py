@@ -31,7 +31,8 @@ def padding_mask(token_ids, pad_id=0):
         [[ True False]]
     """
     token_ids = _tensors.token_ids("token_ids", token_ids)
-    visible = tf.not_equal(token_ids, pad_id)
+    # 작은 정수 dtype으로 바꾸면 담지 못하는 pad_id가 다른 번호가 됩니다.
+    visible = tf.cast(token_ids, tf.int64) != tf.cast(pad_id, tf.int64)
     return visible[:, tf.newaxis, tf.newaxis, :]  # (batch, 1, 1, length)
 
 

@@ -39,8 +39,8 @@ def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False
     Raises:
         TypeError: 정수가 아닌 `source_ids`.
         ValueError: 2차원이 아니거나 어휘 집합에 없는 `source_ids`, 어휘 집합에 없거나
-            `pad_id`와 같은 `bos_id`나 `eos_id`, length_s + max_extra보다 짧은 학습되는
-            위치 표.
+            `pad_id`와 같은 `bos_id`나 `eos_id`, 음수 `max_extra`, length_s +
+            max_extra보다 짧은 학습되는 위치 표.
 
     Examples:
         >>> from transformer_notes.transformer import Transformer, TransformerConfig
@@ -245,6 +245,7 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
             f"까지 쓸 위치가 필요합니다. 받은 것: max_length={known}인 위치 표. "
             "max_extra를 줄이거나 max_length를 키워 학습해 주세요."
         )
+    max_extra = _arguments.integer("max_extra", max_extra, minimum=0)
     limits = {"bos_id": bos_id, "eos_id": eos_id, "max_extra": max_extra}
     return tf.cast(source_ids, tf.int32), limits
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from transformer_notes import _arguments
 from transformer_notes.training.batches import Batches
 from transformer_notes.training.checkpoints import (
     Checkpoints,
@@ -72,7 +73,8 @@ def train(
 
     Raises:
         TypeError: `Batches`가 아닌 데이터.
-        ValueError: 다른 모델이나 다른 데이터로 만든 체크포인트가 있는 폴더.
+        ValueError: 1보다 작은 `epochs`, 다른 모델이나 다른 데이터로 만든 체크포인트가
+            있는 폴더.
         FloatingPointError: 손실이 NaN이 되거나 터졌을 때. 그 스텝을 말합니다.
         OSError: 디스크가 가득 찼을 때. 앞의 체크포인트는 그대로 있습니다.
 
@@ -107,7 +109,7 @@ def train(
     model(data.at(0)[0])  # 가중치를 만듭니다
     optimizer.build(model.trainable_variables)
 
-    total = epochs * len(data)
+    total = _arguments.positive_int("epochs", epochs) * len(data)
     save_every = len(data) if save_every is None else save_every
     update = update_step(model, optimizer, label_smoothing, data.pad_id)
     score = None if validation is None else _scoring(model, validation.pad_id)
