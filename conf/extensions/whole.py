@@ -25,11 +25,7 @@ def borrowed(env):
         {c.key: c.formatted_entry.label for c in env.domaindata["cite"]["citations"]},
         {name: read(path) for name, path in modules().items()},
     ]
-    return hashlib.sha256(
-        (lambda r: open("/tmp/ce/dump", "a").write(r + "\n") and r)(
-            repr(_ordered(parts))
-        ).encode()
-    ).hexdigest()
+    return hashlib.sha256(repr(_ordered(parts)).encode()).hexdigest()
 
 
 def _ordered(value):
