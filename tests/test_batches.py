@@ -88,7 +88,6 @@ def test_trailing_padding_of_a_pair_is_dropped():
 @pytest.mark.parametrize(
     "pairs, options, error, message",
     [
-        ([], {}, ValueError, "빈 데이터"),
         ([([5], [2, 3]), ([], [2, 3])], {}, ValueError, "1번째의 0개와 2개"),
         ([([5], [2])], {}, ValueError, "0번째의 1개와 1개"),
         ([([5] * 11, [2, 3])], {}, ValueError, "0번째 짝의 길이 11"),

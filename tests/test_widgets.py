@@ -379,22 +379,9 @@ def test_at_least_one_head_stays_chosen(show):
 def test_what_cannot_be_shown_is_refused():
     flat, twice = np.ones((2, 6, 4)), np.full((1, 1, 6, 4), 2.0)
     for name, make in [
-        ("num_keys", lambda: SoftmaxExplorer(num_keys=40)),
-        ("d_k", lambda: SoftmaxExplorer(d_k=5)),
-        ("d_model", lambda: PositionExplorer(d_model=7)),
-        ("position", lambda: PositionExplorer(length=10, position=10)),
-        ("offset", lambda: PositionExplorer(length=10, position=6, offset=9)),
-        ("source_tokens", lambda: MaskBuilder([], TARGET)),
-        ("kind", lambda: MaskBuilder(SOURCE, TARGET, kind="future")),
-        ("answers", lambda: DecodingTree({})),
-        ("answers", lambda: DecodingTree({"": 1})),
-        ("answers", lambda: DecodingTree({"I": 0})),
         ("beam_size", lambda: DecodingTree(ANSWERS, beam_size=9)),
-        ("weights", lambda: AttentionExplorer({}, TARGET, SOURCE)),
-        ("weights", lambda: AttentionExplorer({"self": 1}, TARGET, SOURCE)),
         ("weights", lambda: AttentionExplorer({"cross": flat}, TARGET, SOURCE)),
         ("weights", lambda: AttentionExplorer({"cross": twice}, TARGET, SOURCE)),
-        ("token", lambda: AttentionExplorer(WEIGHTS, TARGET, SOURCE, token=6)),
     ]:
         with pytest.raises(ValueError, match=name):
             make()

@@ -12,6 +12,7 @@ from transformer_notes.cli.korean import (
     Command,
     os_error_reason,
     put,
+    require,
     say,
 )
 from transformer_notes.cli.options import BEAM, MODEL, PICTURE, TEMPERATURE
@@ -48,8 +49,10 @@ def chat(folder, name):
       transformer-notes chat runs/my
       transformer-notes chat runs/my < questions.txt > answers.txt
     """
-    if folder is not None and name is not None:
-        raise BadInput("RUN_FOLDER와 --model은 함께 쓰지 않습니다. 하나만 주세요.")
+    require(
+        folder is None or name is None,
+        "RUN_FOLDER와 --model은 함께 쓰지 않습니다. 하나만 주세요.",
+    )
     conversation = _Conversation(_open(folder, name))
     typed = sys.stdin.isatty()
     if typed:
@@ -77,11 +80,11 @@ def _open(folder, name):
         opened = trained.open_folder(folder)
     else:
         opened = trained.open_model(name or "chatbot")
-    if opened.task == "classify":
-        raise BadInput(
-            "chat에는 글로 답하는 모델이 필요합니다. 받은 것: "
-            f"{folder or name}, 글을 분류하는 모델. classify로 써 보세요."
-        )
+    require(
+        opened.task != "classify",
+        "chat에는 글로 답하는 모델이 필요합니다. 받은 것: "
+        f"{folder or name}, 글을 분류하는 모델. classify로 써 보세요.",
+    )
     return opened
 
 
@@ -114,14 +117,14 @@ class _Conversation:
     def _readable(self, question):
         """모델이 읽을 글. 한국어가 아니거나 아는 글자가 없는 글은 거절합니다."""
         tokenizer = self.opened.tokenizer
-        if self.korean and not HANGUL.search(question):
-            raise BadInput(
-                "한국어로 물어 주세요. 한글이 없는 글입니다: "
-                f"{pairs.shortened(question)!r}."
-            )
+        require(
+            not self.korean or HANGUL.search(question),
+            "한국어로 물어 주세요. 한글이 없는 글입니다: "
+            f"{pairs.shortened(question)!r}.",
+        )
         text = pairs.readable(tokenizer, question)
-        if set(text.replace(" ", "")) <= set(tokenizer.unknown_characters(text)):
-            raise BadInput("아는 글자가 하나도 없습니다. 다르게 물어 주세요.")
+        known = set(text.replace(" ", "")) - set(tokenizer.unknown_characters(text))
+        require(known, "아는 글자가 하나도 없습니다. 다르게 물어 주세요.")
         return texts.readable(self.opened, text, "물음")
 
     def obey(self, line):
@@ -148,8 +151,7 @@ class _Conversation:
         return True
 
     def _draw(self, path):
-        if self.last is None:
-            raise BadInput("아직 답한 것이 없습니다. 먼저 물어 주세요.")
+        require(self.last, "아직 답한 것이 없습니다. 먼저 물어 주세요.")
         text, reply = self.last
         model, tokenizer = self.opened.model, self.opened.tokenizer
         try:

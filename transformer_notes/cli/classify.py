@@ -3,7 +3,7 @@
 import click
 
 from transformer_notes.cli import texts, trained
-from transformer_notes.cli.korean import BadInput, Command, put
+from transformer_notes.cli.korean import Command, put, require
 from transformer_notes.cli.options import MODEL, checkpoint_option
 
 
@@ -32,11 +32,11 @@ def classify(given, name, checkpoint):
     """
     given = texts.stripped(given)
     opened = trained.open_model(name, checkpoint)
-    if opened.task != "classify":
-        raise BadInput(
-            f"classify에는 글을 분류하는 모델이 필요합니다. 받은 것: {name}, 글로 "
-            "답하는 모델. translate로 써 보세요."
-        )
+    require(
+        opened.task == "classify",
+        f"classify에는 글을 분류하는 모델이 필요합니다. 받은 것: {name}, 글로 답하는 "
+        "모델. translate로 써 보세요.",
+    )
 
     from transformer_notes import classification
 

@@ -6,7 +6,7 @@ from collections import Counter
 import click
 
 from transformer_notes.cli import answers, pairs, run_folder
-from transformer_notes.cli.korean import BadInput, Command, put, warn
+from transformer_notes.cli.korean import Command, put, require, warn
 from transformer_notes.cli.options import (
     FILE,
     beam_option,
@@ -35,18 +35,20 @@ def evaluate(folder, data, beam_size, checkpoint):
     """
     record = run_folder.read(folder)
     labels = record.labels
-    if labels and beam_size is not None:
-        raise BadInput("--beam은 글로 답하는 모델의 것입니다. 빼 주세요.")
+    require(
+        not labels or beam_size is None,
+        "--beam은 글로 답하는 모델의 것입니다. 빼 주세요.",
+    )
     path = run_folder.whole(folder, record, "held_out.tsv") if data is None else data
     rows, _ = pairs.read(path)
     tokenizer, model = run_folder.open_model(folder, record, checkpoint)
     given = [(pairs.readable(tokenizer, row.source), row.target) for row in rows]
     longest = record.settings["max_length"]
     kept, ids = pairs.encode(tokenizer, given, longest, labels)
-    if not ids:
-        raise BadInput(
-            f"{path}에는 채점할 짝이 남지 않았습니다. {longest}토큰 이하인 짝을 주세요."
-        )
+    require(
+        ids,
+        f"{path}에는 채점할 짝이 남지 않았습니다. {longest}토큰 이하인 짝을 주세요.",
+    )
     unknown = tokenizer.unknown_characters([source for source, _ in given])
     if unknown:
         warn(

@@ -6,7 +6,7 @@ import click
 
 from transformer_notes import exercises
 from transformer_notes._files import replacing
-from transformer_notes.cli.korean import BadInput, Command, put
+from transformer_notes.cli.korean import Command, put, require
 from transformer_notes.cli.options import FILE, KIND
 
 
@@ -31,8 +31,10 @@ def exercise(kind, file):
             put(f"{known:22}{exercises.title(known)}")
         return
     file = file or Path(f"my_{kind}.py")
-    if file.exists():
-        raise BadInput(f"이미 있는 파일에는 적지 않습니다: {file}. 다른 이름을 주세요.")
+    require(
+        not file.exists(),
+        f"이미 있는 파일에는 적지 않습니다: {file}. 다른 이름을 주세요.",
+    )
     with replacing(file) as partial:
         partial.write_text(exercises.skeleton(kind), encoding="utf-8")
     put(f"{file}에 뼈대를 적었습니다. 빈자리를 채운 다음 확인하세요.")

@@ -26,6 +26,12 @@ class Failed(click.ClickException):
     """받은 것은 맞지만 하지 못했습니다. 끝내기 코드는 1입니다."""
 
 
+def require(good, message):
+    """받은 것이 good이 아니면 message로 거절합니다."""
+    if not good:
+        raise BadInput(message)
+
+
 class Formatter(click.HelpFormatter):
     _TITLES = {"Options": "옵션", "Commands": "명령"}
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from transformer_notes import corpora
 from transformer_notes._files import contents
-from transformer_notes.cli.korean import BadInput, warn
+from transformer_notes.cli.korean import BadInput, require, warn
 from transformer_notes.cli.recipes import RECIPES
 from transformer_notes.corpora import reviews, tables
 
@@ -51,8 +51,7 @@ def read(path):
         raise BadInput(f"파일이 필요합니다. 받은 것: 폴더 {path}.") from None
     except ValueError as error:
         raise BadInput(str(error)) from None
-    if not found:
-        raise BadInput(f"{path}에는 짝이 되는 줄이 하나도 없습니다.")
+    require(found, f"{path}에는 짝이 되는 줄이 하나도 없습니다.")
     # 떼어 둔 짝을 한 줄에 하나씩 적을 수 있게 합니다.
     return [
         Row(_one_line(row.source), _one_line(row.target), row.group) for row in found
@@ -155,11 +154,11 @@ def split(rows, recipe, settings):
 def labels_of(pairs):
     """학습할 짝의 답을 레이블로 볼 때 그 이름의 목록. 수이면 수의 순서입니다."""
     labels = sorted({target for _, target in pairs})
-    if len(labels) < 2:
-        raise BadInput(
-            "데이터에는 서로 다른 레이블이 둘 이상 필요합니다. 받은 것: "
-            f"{', '.join(labels)}."
-        )
+    require(
+        len(labels) > 1,
+        "데이터에는 서로 다른 레이블이 둘 이상 필요합니다. 받은 것: "
+        f"{', '.join(labels)}.",
+    )
     return sorted(labels, key=int) if all(map(str.isdecimal, labels)) else labels
 
 

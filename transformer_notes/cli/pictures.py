@@ -1,7 +1,7 @@
 """답이 글의 어디를 보았는지 그립니다: `translate`와 `chat`이 씁니다."""
 
 from transformer_notes._files import replacing
-from transformer_notes.cli.korean import BadInput, say
+from transformer_notes.cli.korean import require, say
 
 LARGEST = 64  # 그림에 그릴 토큰의 수
 
@@ -16,11 +16,11 @@ def draw_attention(path, model, tokenizer, text, answer_ids):
     source_ids = tokenizer.encode([text], eos=True)
     target_ids = answer_ids[np.newaxis]
     longest = max(source_ids.shape[1], target_ids.shape[1])
-    if longest > LARGEST:
-        raise BadInput(
-            f"어텐션은 입력도 답도 {LARGEST}토큰 이하일 때 그립니다. 받은 것: "
-            f"{longest}토큰. 더 짧은 글로 해 보세요."
-        )
+    require(
+        longest <= LARGEST,
+        f"어텐션은 입력도 답도 {LARGEST}토큰 이하일 때 그립니다. 받은 것: "
+        f"{longest}토큰. 더 짧은 글로 해 보세요.",
+    )
     shifted = np.concatenate([[[tokenizer.bos_id]], target_ids[:, :-1]], axis=1)
     _, layers = model.decode(shifted, model.encode(source_ids), return_weights=True)
     weights = layers[-1].cross_attention[0].numpy().mean(axis=0)

@@ -18,7 +18,13 @@ from importlib import metadata
 
 from transformer_notes._files import contents, replacing
 from transformer_notes.cli import pairs
-from transformer_notes.cli.korean import BadInput, Failed, start_tensorflow, warn
+from transformer_notes.cli.korean import (
+    BadInput,
+    Failed,
+    require,
+    start_tensorflow,
+    warn,
+)
 from transformer_notes.corpora import tables
 
 #: 학습 폴더의 형식. 읽는 방법이 달라지면 올립니다.
@@ -50,15 +56,13 @@ class Record:
 
 def is_new(folder):
     """아직 학습 폴더가 아닌지. 다른 것이 든 폴더는 거절합니다."""
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"RUN_FOLDER에는 폴더가 필요합니다. 받은 것: 파일 {folder}.")
     if (folder / "run.json").exists():
         return False
-    if folder.exists() and any(folder.iterdir()):
-        raise BadInput(
-            f"{folder}에는 다른 것이 들어 있고 run.json이 없습니다. 비어 있거나 아직 "
-            "없는 폴더를 주세요."
-        )
+    require(
+        not folder.exists() or folder.is_dir() and not any(folder.iterdir()),
+        f"{folder}에는 run.json이 없습니다. train이 만들었거나, 비어 있거나, 아직 없는 "
+        "폴더를 주세요.",
+    )
     return True
 
 
@@ -91,13 +95,11 @@ def write(folder, record):
 
 def read(folder):
     """run.json을 읽습니다. 없거나, 형식이 다르거나, 망가진 폴더를 거절합니다."""
-    if folder.is_file():
-        raise BadInput(f"RUN_FOLDER에는 폴더가 필요합니다. 받은 것: 파일 {folder}.")
-    if not folder.is_dir():
-        raise BadInput(f"학습 폴더가 없습니다: {folder}. 먼저 train으로 학습하세요.")
     path = folder / "run.json"
-    if not path.exists():
-        raise BadInput(f"{folder}에는 run.json이 없습니다. train이 만든 폴더를 주세요.")
+    require(
+        path.exists(),
+        f"학습 폴더가 아닙니다: {folder}. train이 만든, run.json이 든 폴더를 주세요.",
+    )
     try:
         values = json.loads(contents(path, LARGEST).decode("utf-8"))
         number, seal = values.pop("format"), values.pop("sha256")
@@ -121,7 +123,7 @@ def _digest(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def damaged(path, reason="학습할 때의 것이 아닙니다"):
+def damaged(path, reason="없거나 학습할 때의 것이 아닙니다"):
     """망가진 파일을 말하고 무엇을 할지 알리는 예외를 만듭니다."""
     return Failed(
         f"{path}이(가) 망가졌습니다({reason}). 사본에서 되살리거나 다른 RUN_FOLDER에 "
@@ -165,13 +167,9 @@ def sweep(folder):
 def whole(folder, record, name):
     """학습할 때 쓴 그대로인 파일의 경로. 바뀌었으면 거절합니다."""
     path = folder / name
-    try:
+    with contextlib.suppress(FileNotFoundError, ValueError):
         if _digest(contents(path, tables.LARGEST)) == record.files[name]:
             return path
-    except FileNotFoundError:
-        raise damaged(path, "파일이 없습니다") from None
-    except ValueError:
-        pass
     raise damaged(path)
 
 
@@ -257,12 +255,12 @@ def _weights(folder, record, checkpoint):
             f"{place}에는 읽을 수 있는 체크포인트가 없습니다. train을 다시 실행해 이어 "
             "가세요."
         )
-    if len(found) < count:
-        raise BadInput(
-            f"--checkpoint average:N의 N에는 읽을 수 있는 체크포인트의 수 {len(found)} "
-            f"이하가 필요합니다. 받은 것: {checkpoint}. 학습할 때 --save-every를 "
-            "줄이면 자주 남깁니다."
-        )
+    require(
+        len(found) == count,
+        f"--checkpoint average:N의 N에는 읽을 수 있는 체크포인트의 수 {len(found)} "
+        f"이하가 필요합니다. 받은 것: {checkpoint}. 학습할 때 --save-every를 줄이면 "
+        "자주 남깁니다.",
+    )
     _refuse_foreign(place, record, found)
     if best:
         return training.best_checkpoint(folder)

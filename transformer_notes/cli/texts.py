@@ -5,16 +5,16 @@ import sys
 import click
 
 from transformer_notes.cli import answers, pairs
-from transformer_notes.cli.korean import BadInput, say, warn
+from transformer_notes.cli.korean import BadInput, require, say, warn
 
 ASK = "글을 적고 Enter를 누르세요. 끝내려면 Ctrl-D."
 
 
 def stripped(texts):
     """인자로 받은 글. 빈 글은 거절합니다."""
-    if any(not text.strip() for text in texts):
-        raise BadInput("TEXT에는 글이 필요합니다. 받은 것: 빈 글.")
-    return [text.strip() for text in texts]
+    texts = [text.strip() for text in texts]
+    require(all(texts), "TEXT에는 글이 필요합니다. 받은 것: 빈 글.")
+    return texts
 
 
 def groups(trained, texts):
@@ -27,8 +27,7 @@ def groups(trained, texts):
     for group in pairs.groups(numbered, 1 if sys.stdin.isatty() else answers.BATCH):
         number, _ = group[-1]
         yield [(n, readable(trained, text, f"{n}번째 글")) for n, text in group]
-    if not number:
-        raise BadInput("표준 입력이 비어 있습니다. 한 줄에 글 하나씩 주세요.")
+    require(number, "표준 입력이 비어 있습니다. 한 줄에 글 하나씩 주세요.")
 
 
 def lines(ask):
@@ -95,11 +94,11 @@ def readable(trained, text, name):
     """
     text = pairs.readable(trained.tokenizer, text)
     length = len(trained.tokenizer.encode(text, eos=True))
-    if length > trained.max_length:
-        raise BadInput(
-            f"{name}이 너무 깁니다. 이 모델은 {trained.max_length}토큰까지 받습니다. "
-            f"받은 것: {length}토큰. 나누거나 줄여 주세요."
-        )
+    require(
+        length <= trained.max_length,
+        f"{name}이 너무 깁니다. 이 모델은 {trained.max_length}토큰까지 받습니다. "
+        f"받은 것: {length}토큰. 나누거나 줄여 주세요.",
+    )
     unknown = trained.tokenizer.unknown_characters(text)
     if unknown:
         warn(

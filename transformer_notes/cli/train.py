@@ -15,6 +15,7 @@ from transformer_notes.cli.korean import (
     Command,
     Failed,
     put,
+    require,
     say,
     start_tensorflow,
 )
@@ -172,11 +173,11 @@ def _resumed(folder, recipe, data, given):
     _refuse_changes(folder, record, recipe, given)
     data = _same_data(folder, record, data)
     rows, digest = pairs.bundled(record.recipe) if data is None else pairs.read(data)
-    if digest != record.data_sha256:
-        raise BadInput(
-            f"{data}의 내용이 {folder}를 학습하던 때와 다릅니다. 그때의 파일을 "
-            "--data로 주거나 다른 RUN_FOLDER를 쓰세요."
-        )
+    require(
+        digest == record.data_sha256,
+        f"{data}의 내용이 {folder}를 학습하던 때와 다릅니다. 그때의 파일을 --data로 "
+        "주거나 다른 RUN_FOLDER를 쓰세요.",
+    )
     start_tensorflow()
     tokenizer = run_folder.read_tokenizer(folder, record)
     sides = pairs.split(rows, record.recipe, record.settings)
@@ -192,11 +193,11 @@ def _batches(sides, tokenizer, settings, labels):
 
     longest = settings["max_length"]
     ids = [pairs.encode(tokenizer, side, longest, labels)[1] for side in sides]
-    if not all(ids):
-        raise BadInput(
-            f"{longest}토큰 이하인 짝이 학습에도 검증에도 하나 이상 필요합니다. "
-            "--max-length를 늘리거나 데이터를 더 모으세요."
-        )
+    require(
+        all(ids),
+        f"{longest}토큰 이하인 짝이 학습에도 검증에도 하나 이상 필요합니다. "
+        "--max-length를 늘리거나 데이터를 더 모으세요.",
+    )
     tokens, seed = settings["tokens"], settings["seed"]
     return ids, [training.Batches(some, tokens, seed) for some in ids]
 
@@ -215,11 +216,11 @@ def _require_room(config):
     """만들다가 기계의 메모리를 다 쓸 모델을 거절합니다."""
     d_model, layers = config.d_model, config.num_layers
     weights = d_model * (config.vocab_size + layers * (12 * d_model + 4 * config.d_ff))
-    if weights > LARGEST:
-        raise BadInput(
-            f"가중치가 {LARGEST:,}개를 넘지 않는 모델이 필요합니다. 받은 것: 약 "
-            f"{weights:,}개. --d-model, --d-ff, --num-layers를 줄여 주세요."
-        )
+    require(
+        weights <= LARGEST,
+        f"가중치가 {LARGEST:,}개를 넘지 않는 모델이 필요합니다. 받은 것: 약 "
+        f"{weights:,}개. --d-model, --d-ff, --num-layers를 줄여 주세요.",
+    )
 
 
 def _announce(run, model, done):
@@ -239,24 +240,27 @@ def _announce(run, model, done):
 
 
 def _new_settings(recipe, data, given):
-    if recipe == "dates" and data is not None:
-        raise BadInput(
-            "--recipe dates는 데이터를 스스로 만듭니다. --data를 빼거나 다른 "
-            "--recipe를 주세요."
-        )
-    if recipe not in BUNDLED and data is None:
-        raise BadInput(
-            f"--recipe {recipe}에는 학습할 파일이 필요합니다. --data로 주세요."
-        )
-    if recipe != "dates" and "count" in given:
-        raise BadInput("--count는 날짜를 만들 때만 씁니다. --data와 함께 주지 마세요.")
     settings = RECIPES[recipe].settings | given
-    if settings["schedule"] == "paper":
-        if "learning_rate" in given:
-            raise BadInput(
-                "--learning-rate는 --schedule cosine이나 constant와 함께 주세요. "
-                "paper의 높이는 --d-model과 --warmup-steps가 정합니다."
-            )
+    paper = settings["schedule"] == "paper"
+    require(
+        recipe != "dates" or data is None,
+        "--recipe dates는 데이터를 스스로 만듭니다. --data를 빼거나 다른 --recipe를 "
+        "주세요.",
+    )
+    require(
+        recipe in BUNDLED or data is not None,
+        f"--recipe {recipe}에는 학습할 파일이 필요합니다. --data로 주세요.",
+    )
+    require(
+        recipe == "dates" or "count" not in given,
+        "--count는 날짜를 만들 때만 씁니다. --data와 함께 주지 마세요.",
+    )
+    require(
+        not paper or "learning_rate" not in given,
+        "--learning-rate는 --schedule cosine이나 constant와 함께 주세요. paper의 "
+        "높이는 --d-model과 --warmup-steps가 정합니다.",
+    )
+    if paper:
         settings["learning_rate"] = None
     elif settings["learning_rate"] is None:
         settings["learning_rate"] = RECIPES["dates"].settings["learning_rate"]
@@ -288,34 +292,30 @@ def make_optimizer(settings, total):
 
 def _refuse_changes(folder, record, recipe, given):
     """학습하던 것과 다르게 준 것이 있으면 거절합니다."""
-    if recipe not in (None, record.recipe):
-        raise BadInput(
-            f"{folder}를 학습하던 것은 --recipe {record.recipe}입니다. 받은 것: "
-            f"{recipe}. 그 옵션을 빼거나 다른 RUN_FOLDER를 쓰세요."
+    then = record.settings | {"recipe": record.recipe}
+    for name, value in (given | {"recipe": recipe or record.recipe}).items():
+        require(
+            name in FREE or value == then[name],
+            f"{folder}를 학습하던 설정은 {flag(name)} {then[name]}입니다. 받은 것: "
+            f"{value}. 그 옵션을 빼거나 다른 RUN_FOLDER를 쓰세요.",
         )
-    for name, value in given.items():
-        if name not in FREE and value != record.settings[name]:
-            raise BadInput(
-                f"{folder}를 학습하던 설정은 {flag(name)} {record.settings[name]}"
-                f"입니다. 받은 것: {value}. 그 옵션을 빼거나 다른 RUN_FOLDER를 쓰세요."
-            )
 
 
 def _same_data(folder, record, data):
     """이어서 배울 파일."""
-    if record.data is None and data is not None:
-        raise BadInput(
-            f"{folder}는 패키지의 데이터로 학습하던 폴더입니다. --data를 빼거나 "
-            "다른 RUN_FOLDER를 쓰세요."
+    if record.data is None:
+        require(
+            data is None,
+            f"{folder}는 패키지의 데이터로 학습하던 폴더입니다. --data를 빼거나 다른 "
+            "RUN_FOLDER를 쓰세요.",
         )
-    if record.data is None or data is not None:
-        return data
-    if not Path(record.data).exists():
-        raise BadInput(
-            f"학습하던 파일이 없습니다: {record.data}. 옮긴 자리를 --data로 알려 "
-            "주세요."
-        )
-    return Path(record.data)
+        return None
+    data = data or Path(record.data)
+    require(
+        data.exists(),
+        f"학습하던 파일이 없습니다: {data}. 옮긴 자리를 --data로 알려 주세요.",
+    )
+    return data
 
 
 @contextlib.contextmanager

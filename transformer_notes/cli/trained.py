@@ -6,7 +6,7 @@ from typing import NamedTuple
 import click
 
 from transformer_notes.cli import run_folder
-from transformer_notes.cli.korean import BadInput, start_tensorflow
+from transformer_notes.cli.korean import BadInput, require, start_tensorflow
 from transformer_notes.cli.recipes import RECIPES
 
 
@@ -36,10 +36,11 @@ def split(words, name):
                 "RUN_FOLDER이(가) 빠졌습니다. 학습 폴더를 적거나 --model을 주세요."
             )
         return Path(words[0]), words[1:]
-    if words and (Path(words[0]) / "run.json").exists():
-        raise BadInput(
-            f"RUN_FOLDER와 --model은 함께 쓰지 않습니다. 받은 것: {words[0]}와 {name}."
-        )
+    first = "".join(words[:1])
+    require(
+        not first or not (Path(first) / "run.json").exists(),
+        f"RUN_FOLDER와 --model은 함께 쓰지 않습니다. 받은 것: {first}와 {name}.",
+    )
     return None, words
 
 
@@ -59,20 +60,14 @@ def open_model(name, checkpoint=1):
     """함께 온 모델이나 모델 파일. 학습 폴더여도 됩니다."""
     if Path(name).is_dir():
         return open_folder(Path(name), checkpoint)
-    if checkpoint != 1:
-        raise BadInput("--checkpoint는 학습 폴더의 것입니다. 빼 주세요.")
+    require(checkpoint == 1, "--checkpoint는 학습 폴더의 것입니다. 빼 주세요.")
     start_tensorflow()
     from transformer_notes import models
 
-    if name not in models.available() and not Path(name).is_file():
-        raise BadInput(
-            f"--model에는 {', '.join(models.available())} 가운데 하나나 모델 파일이 "
-            f"필요합니다. 받은 것: {name!r}."
-        )
     try:
         found = models.load(name)
     except ValueError as error:
-        raise BadInput(str(error)) from error
+        raise BadInput(f"--model: {error}") from error
     room = 0 if found.task == "classify" else run_folder.MAX_EXTRA
     return Trained(
         found.tokenizer,

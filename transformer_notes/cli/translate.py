@@ -4,7 +4,7 @@ import click
 
 from transformer_notes.cli import answers, pairs, pictures, trained
 from transformer_notes.cli import texts as cli_texts
-from transformer_notes.cli.korean import BadInput, Command, put, say
+from transformer_notes.cli.korean import Command, put, require, say
 from transformer_notes.cli.options import (
     CHANCE,
     MODEL,
@@ -70,27 +70,27 @@ def translate(words, name, attention, probability, least, checkpoint, **how):
       transformer-notes translate runs/dates 26.11.21 --attention map.svg
     """
     folder, texts = trained.split(words, name)
-    if attention is not None and len(texts) != 1:
-        raise BadInput(
-            f"--attention에는 TEXT 하나가 필요합니다. 받은 것: {len(texts)}개."
-        )
+    require(
+        attention is None or len(texts) == 1,
+        f"--attention에는 TEXT 하나가 필요합니다. 받은 것: {len(texts)}개.",
+    )
     texts = cli_texts.stripped(texts)
     _require_one_way(how)
     if name is None:
         opened = trained.open_folder(folder, checkpoint)
     else:
         opened = trained.open_model(name, checkpoint)
-    if opened.task == "classify":
-        raise BadInput(
-            "translate에는 글로 답하는 모델이 필요합니다. 받은 것: "
-            f"{name or folder}, 글을 분류하는 모델. classify로 써 보세요."
-        )
+    require(
+        opened.task != "classify",
+        "translate에는 글로 답하는 모델이 필요합니다. 받은 것: "
+        f"{name or folder}, 글을 분류하는 모델. classify로 써 보세요.",
+    )
     tokenizer, model, dates = opened.tokenizer, opened.model, opened.task == "dates"
-    if how["top_k"] is not None and how["top_k"] > tokenizer.vocab_size:
-        raise BadInput(
-            f"--top-k에는 어휘 집합의 크기 {tokenizer.vocab_size} 이하가 필요합니다. "
-            f"받은 것: {how['top_k']}."
-        )
+    require(
+        (how["top_k"] or 0) <= tokenizer.vocab_size,
+        f"--top-k에는 어휘 집합의 크기 {tokenizer.vocab_size} 이하가 필요합니다. "
+        f"받은 것: {how['top_k']}.",
+    )
     if least is None:
         least = LEAST if dates else 0.0
 
@@ -103,12 +103,15 @@ def translate(words, name, attention, probability, least, checkpoint, **how):
 
 def _require_one_way(how):
     """찾거나(빔) 뽑거나(온도) 하나입니다."""
-    if how["temperature"] is None:
-        for name in ("top_k", "top_p", "seed"):
-            if how[name] is not None:
-                raise BadInput(f"{flag(name)}는 --temperature와 함께 주세요.")
-    elif how["beam_size"] is not None:
-        raise BadInput("--beam과 --temperature는 함께 쓰지 않습니다. 하나만 주세요.")
+    draws = how["temperature"] is not None
+    for name in ("top_k", "top_p", "seed"):
+        require(
+            draws or how[name] is None, f"{flag(name)}는 --temperature와 함께 주세요."
+        )
+    require(
+        not draws or how["beam_size"] is None,
+        "--beam과 --temperature는 함께 쓰지 않습니다. 하나만 주세요.",
+    )
 
 
 def _answer(model, tokenizer, group, how, probability, least, dates):

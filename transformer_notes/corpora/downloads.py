@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from transformer_notes import _arguments
 from transformer_notes.corpora import tables
 from transformer_notes.corpora.python_docs import load_python_docs
 
@@ -151,12 +152,7 @@ def download(name, folder=None, mirror=None, say=print):
         DownloadError: 받지 못했습니다.
         OSError: 쓰지 못하는 폴더, 가득 찬 디스크.
     """
-    if name not in DATASETS:
-        raise ValueError(
-            f"name에는 {', '.join(DATASETS)} 가운데 하나가 필요합니다. "
-            f"받은 것: {name!r}."
-        )
-    dataset = DATASETS[name]
+    dataset = DATASETS[_arguments.choice("name", name, DATASETS)]
     base = dataset.base if mirror is None else mirror.rstrip("/")
     if not _is_address(base):
         raise ValueError(

@@ -2,8 +2,6 @@
 
 import random
 
-from transformer_notes import _arguments
-
 
 def split_groups(items, keys, rate, seed):
     """키를 나누어 갖는 것끼리 한쪽에 두며 둘로 나눕니다.
@@ -27,14 +25,14 @@ def split_groups(items, keys, rate, seed):
             대답처럼 뜻이 다른 키에는 `("물음", 글)`처럼 이름을 붙이세요. 키가 없는
             항목은 저마다 한 묶음입니다.
         rate: 떼어 둘 비율, 0보다 크고 1보다 작은 수.
-        seed: 시드, 0 이상의 정수.
+        seed: 시드, 정수.
 
     Returns:
         `(남긴 것, 떼어 둔 것)`. 저마다 목록이고 `items`의 순서입니다.
 
     Raises:
-        TypeError: 수가 아닌 `rate`, 정수가 아닌 `seed`, 키들이 아니라 문자열인 키.
-        ValueError: 범위를 벗어난 `rate`와 `seed`, 남길 것이 없는 나누기.
+        TypeError: 키들이 아니라 문자열인 키.
+        ValueError: 남길 것이 없는 나누기.
 
     Examples:
         >>> words = ["가지", "가방", "나무", "방석", "다리"]
@@ -42,8 +40,7 @@ def split_groups(items, keys, rate, seed):
         (['나무', '다리'], ['가지', '가방', '방석'])
     """
     items = list(items)
-    rate = _arguments.number("rate", rate, above=0, below=1)
-    rng = random.Random(_arguments.integer("seed", seed, minimum=0))
+    rng = random.Random(seed)
     held_out = set()
     for group in sorted(_groups(items, keys), key=lambda group: rng.random()):
         if len(held_out) >= rate * len(items):

@@ -136,7 +136,7 @@ def attention_heads(weights, query_tokens, key_tokens, titles=None):
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: 3차원이 아닌 가중치, 토큰이나 제목의 수와 맞지 않는 모양.
+        ValueError: 3차원이 아닌 가중치, 토큰의 수와 맞지 않는 모양.
 
     Examples:
         >>> drawn = attention_heads(np.full((3, 1, 2), 0.5), ["나는"], ["책을", "글을"])
@@ -146,8 +146,6 @@ def attention_heads(weights, query_tokens, key_tokens, titles=None):
     weights = _weights_array(weights, 3, query_tokens, key_tokens)
     num_heads = len(weights)
     titles = titles or [f"헤드 {head}" for head in range(1, num_heads + 1)]
-    if len(titles) != num_heads:
-        raise ValueError(f"헤드가 {num_heads}개인데 제목을 {len(titles)}개 받았습니다.")
     columns = min(num_heads, 2)  # 더 늘어놓으면 좁은 화면에서 글자를 읽을 수 없습니다
     rows = -(-num_heads // columns)
     size = 2.4 * columns + 0.8, 2.3 * rows + 0.4
@@ -171,16 +169,8 @@ def positional_encoding_heatmap(encoding, title=""):
 
     Returns:
         `matplotlib.figure.Figure`.
-
-    Raises:
-        ValueError: 행렬이 아닌 표.
     """
     encoding = np.asarray(encoding, dtype=np.float64)
-    if encoding.ndim != 2 or 0 in encoding.shape:
-        raise ValueError(
-            "encoding에는 모양 (length, d_model)이 필요합니다. "
-            f"받은 모양: {encoding.shape}."
-        )
     limit = np.abs(encoding).max()
     with figure(5.6, 3.6) as (drawn, axes):
         image = axes.imshow(

@@ -91,29 +91,15 @@ class Results:
 
     @classmethod
     def load(cls, path):
-        """파일을 읽습니다.
+        """``tests/experiments/이름.py``가 만든 ``이름_results.json``을 읽습니다.
 
         Args:
             path: ``*_results.json``의 경로.
 
         Returns:
             `Results`.
-
-        Raises:
-            OSError: 읽을 수 없는 파일.
-            ValueError: 결과의 꼴이 아닌 파일.
         """
-        path = Path(path)
-        if not path.exists():
-            name = path.name.removesuffix("_results.json")
-            raise FileNotFoundError(
-                f"저장된 결과가 없습니다: {path}. 만드는 명령: "
-                f"python tests/experiments/{name}.py"
-            )
-        try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"저장된 결과의 꼴이 아닙니다: {path} ({error})") from None
+        return cls(**json.loads(Path(path).read_text(encoding="utf-8")))
 
     def __str__(self):
         machine = f"{self.machine['processor']} {self.machine['cores']}코어"
@@ -146,15 +132,16 @@ class Results:
             `numpy.ndarray`, (실행의 수,).
 
         Raises:
-            ValueError: 맞는 실행이 없거나, 그 값이 없는 실행이 있을 때.
+            ValueError: 맞는 실행이 없을 때.
+            KeyError: 그 값이 없는 실행이 있을 때.
 
         Examples:
             >>> stored.values("right", units=32)
             array([0.71, 0.75])
         """
         found = self._matching(labels)
-        if not found or not all(name in run for run in found):
-            raise ValueError(f"{labels}에 맞고 {name}이 적힌 실행이 없습니다.")
+        if not found:
+            raise ValueError(f"{labels}에 맞는 실행이 없습니다.")
         return np.array([run[name] for run in found])
 
     def summary(self, name, **labels):

@@ -103,7 +103,7 @@ def load(name_or_path):
         path = FOLDER / f"{name_or_path}.safetensors"
     elif not path.is_file():
         raise ValueError(
-            f"name_or_path에는 {', '.join(available())} 가운데 하나나 모델 파일의 "
-            f"경로가 필요합니다. 받은 것: {str(name_or_path)!r}."
+            f"{', '.join(available())} 가운데 하나나 모델 파일의 경로가 필요합니다. "
+            f"받은 것: {str(name_or_path)!r}."
         )
     return Pretrained(*files.read(path))

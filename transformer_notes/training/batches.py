@@ -22,7 +22,7 @@ class Batches:
 
     Raises:
         TypeError: 정수가 아닌 번호.
-        ValueError: 빈 데이터, 빈 문장, 한도보다 긴 문장.
+        ValueError: 빈 문장, 한도보다 긴 문장.
 
     Examples:
         >>> pairs = [([5, 6], [2, 7, 3]), ([8], [2, 9, 3]), ([5, 6, 7, 8], [2, 4, 3])]
@@ -45,11 +45,6 @@ class Batches:
         self.seed = seed
         self.pad_id = pad_id
         pairs = [(_row(s, self.pad_id), _row(t, self.pad_id)) for s, t in pairs]
-        if not pairs:
-            raise ValueError(
-                "pairs에는 (source_ids, target_ids)가 하나라도 필요합니다. "
-                "받은 것: 빈 데이터."
-            )
         self._sources, self._targets = zip(*pairs)
         # 디코더의 입력은 정답보다 하나 짧습니다.
         self._lengths = np.array([(len(s), len(t) - 1) for s, t in pairs])

@@ -191,8 +191,7 @@ class Checkpoints:
                 f"설정을 그때와 같게 하거나 다른 folder를 써 주세요. ({error})"
             ) from None
         step = int(self._step.numpy())
-        records = _read_history(self.folder / "history.json")
-        self.history = [record for record in records if record["step"] <= step]
+        self.history = _read_history(self.folder / "history.json", step)
         return step
 
     def newest(self):
@@ -293,28 +292,19 @@ def _key(name):
     return f"{name}/.ATTRIBUTES/VARIABLE_VALUE"
 
 
-def _read_history(path):
+def _read_history(path, step):
+    """그 스텝까지의 기록. 읽지 못하면 경고하고 새로 시작합니다."""
     try:
         records = json.loads(contents(path, LARGEST_HISTORY).decode("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        records = None
-    if isinstance(records, list) and all(map(_is_record, records)):
-        return records
-    warnings.warn(
-        f"기록 {path}을(를) 읽지 못합니다. 가중치는 체크포인트에서 그대로 이어 가고, "
-        "기록은 새로 시작합니다.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return []
-
-
-def _is_record(value):
-    """`{"step": 스텝, "loss": 수}`인지. 검증했으면 `"validation_loss"`도 수입니다."""
-    if not isinstance(value, dict) or not {"step", "loss"} <= set(value):
-        return False
-    numbers = all(type(number) in (int, float) for number in value.values())
-    return numbers and type(value["step"]) is int
+        return [record for record in records if record["step"] <= step]
+    except (KeyError, OSError, RecursionError, TypeError, ValueError):
+        warnings.warn(
+            f"기록 {path}을(를) 읽지 못합니다. 가중치는 체크포인트에서 그대로 이어 "
+            "가고, 기록은 새로 시작합니다.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return []
 
 
 def _is_chief(strategy):

@@ -1,10 +1,7 @@
 """어텐션: 토큰 하나가 어느 토큰을 얼마나 읽는지 봅니다."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from transformer_notes import _arguments
 from transformer_notes.figures.widgets.markup import (
     Widget,
     flag,
@@ -33,9 +30,8 @@ class AttentionExplorer(Widget):
         token: 처음에 고를 쿼리의 번호.
 
     Raises:
-        TypeError: 사전이 아닌 `weights`.
-        ValueError: 빈 사전, 모르는 종류, 토큰의 수와 맞지 않는 모양, 종류마다
-            다른 층이나 헤드의 수, 0과 1 사이가 아닌 가중치, 쿼리에 없는 `token`.
+        ValueError: 토큰의 수와 맞지 않는 모양, 종류마다 다른 층이나 헤드의 수, 0과 1
+            사이가 아닌 가중치.
 
     Examples:
         >>> cross = np.full((1, 2, 1, 2), 0.5)
@@ -46,16 +42,6 @@ class AttentionExplorer(Widget):
     name, label = "attention", "어텐션 살펴보기"
 
     def __init__(self, weights, query_tokens, key_tokens, kind=None, token=0):
-        if not isinstance(weights, Mapping):
-            raise TypeError(
-                "weights에는 종류마다 가중치를 담은 사전이 필요합니다. "
-                f"받은 것: {type(weights).__name__}. "
-                '{"cross": 가중치}처럼 이름을 붙여 주세요.'
-            )
-        if not weights:
-            raise ValueError(
-                "weights에는 종류가 하나라도 필요합니다. 받은 것: 빈 사전."
-            )
         source, target = map(list, (key_tokens, query_tokens))
         self.tokens = {
             "encoder": (source, source),
@@ -63,9 +49,7 @@ class AttentionExplorer(Widget):
             "cross": (target, source),
         }
         self.weights = {
-            _arguments.choice("weights의 이름", name, KINDS): _weights(
-                name, value, *map(len, self.tokens[name])
-            )
+            name: _weights(name, value, *map(len, self.tokens[name]))
             for name, value in weights.items()
         }
         shapes = {value.shape[:2] for value in self.weights.values()}
@@ -76,16 +60,8 @@ class AttentionExplorer(Widget):
                 "넘겨 주세요."
             )
         self.layers, self.heads = shapes.pop()
-        self.kind = list(self.weights)[-1]
-        if kind is not None:
-            self.kind = _arguments.choice("kind", kind, self.weights)
-        count = len(self.tokens[self.kind][0])
-        self.token = _arguments.integer("token", token, minimum=0)
-        if self.token >= count:
-            raise ValueError(
-                f"token에는 0부터 {count - 1}까지의 번호가 필요합니다. "
-                f"받은 것: {token}."
-            )
+        self.kind = kind or list(self.weights)[-1]
+        self.token = token
 
     @classmethod
     def of(cls, pretrained, source, **how):

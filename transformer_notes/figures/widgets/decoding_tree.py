@@ -44,9 +44,7 @@ class DecodingTree(Widget):
         length_penalty: 처음의 알파. 0부터 1까지 0.1 간격의 수.
 
     Raises:
-        TypeError: 수가 아닌 확률.
-        ValueError: 답이 없는 `answers`, 토큰이 없는 답, 0보다 크지 않은 확률,
-            손잡이에 없는 `beam_size`나 `length_penalty`.
+        ValueError: 손잡이에 없는 `beam_size`나 `length_penalty`.
 
     Examples:
         >>> widget = DecodingTree({"I read": 0.6, "read": 0.4})
@@ -57,21 +55,9 @@ class DecodingTree(Widget):
     name, label = "decoding_tree", "빔 탐색의 나무"
 
     def __init__(self, answers, beam_size=4, length_penalty=0.6):
-        if not answers:
-            raise ValueError(
-                "answers에는 답이 하나라도 필요합니다. 받은 것: 빈 사전. "
-                '{"I read": 0.6, "read": 0.4}처럼 답마다 확률을 주세요.'
-            )
         self.beam_size = _arguments.choice("beam_size", beam_size, BEAM_SIZES)
         self.alpha = _arguments.choice("length_penalty", length_penalty, ALPHAS)
-        chances = {}
-        for answer, value in answers.items():
-            words = (*str(answer).split(), END)
-            if len(words) == 1:
-                raise ValueError(
-                    "answers의 답에는 토큰이 하나라도 필요합니다. 받은 것: 빈 답."
-                )
-            chances[words] = _arguments.number(f"answers[{answer!r}]", value, above=0)
+        chances = {(*text.split(), END): chance for text, chance in answers.items()}
         self.nodes = []
         self._grow((), None, chances, sum(chances.values()))
 

@@ -10,20 +10,16 @@ from string import Template
 
 
 class Widget:
-    """위젯의 부모. 자식은 `name`, `label`, `data`, `still`을 정합니다."""
+    """위젯의 부모. 자식은 `name`, `label`과 두 메서드를 정합니다.
+
+    `data()`는 스크립트가 받을 자료, JSON이 되는 값입니다. `still()`은 처음 상태로, 틀의
+    자리마다 넣을 HTML입니다. 스크립트는 그 수와 클래스만 바꿉니다.
+    """
 
     #: 틀 `<name>.html`과 스크립트 `<name>.js`의 이름.
     name: str
     #: 화면을 읽는 프로그램이 부르는 이름.
     label: str
-
-    def data(self):
-        """스크립트가 받을 자료, JSON이 되는 값."""
-        raise NotImplementedError
-
-    def still(self):
-        """처음 상태: 틀의 자리마다 넣을 HTML. 스크립트는 그 수와 클래스만 바꿉니다."""
-        raise NotImplementedError
 
     def __repr__(self):
         return f"<{type(self).__name__}>"

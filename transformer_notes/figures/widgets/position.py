@@ -1,6 +1,5 @@
 """위치 인코딩: 파장, 시곗바늘, 회전, 위치 사이의 유사도."""
 
-from transformer_notes import _arguments
 from transformer_notes.figures.widgets.markup import Widget, number
 from transformer_notes.positional_encoding import sinusoidal_encoding
 
@@ -24,10 +23,6 @@ class PositionExplorer(Widget):
         position: 고른 위치, 0부터 length - 1까지의 정수.
         offset: 옮겨 갈 만큼, 0부터 length - 1 - position까지의 정수.
 
-    Raises:
-        TypeError: 정수가 아닌 인자.
-        ValueError: 범위를 벗어난 인자.
-
     Examples:
         >>> PositionExplorer(length=50, d_model=64, pair=4).data()
         {'models': (4, 8, 16, 32, 64, 128, 256, 512)}
@@ -36,11 +31,8 @@ class PositionExplorer(Widget):
     name, label = "position", "위치 인코딩"
 
     def __init__(self, length=50, d_model=64, pair=4, position=6, offset=5):
-        self.length = _within("length", length, 2, LONGEST)
-        self.d_model = _arguments.choice("d_model", d_model, D_MODELS)
-        self.pair = _within("pair", pair, 0, d_model // 2 - 1)
-        self.position = _within("position", position, 0, length - 1)
-        self.offset = _within("offset", offset, 0, length - 1 - position)
+        self.length, self.d_model = length, d_model
+        self.pair, self.position, self.offset = pair, position, offset
 
     def data(self):
         return {"models": D_MODELS}
@@ -87,12 +79,3 @@ def _points(values):
     """가로를 0에서 1로 나눈 곡선."""
     end = len(values) - 1
     return " ".join(f"{place / end:.4f},{v:.4f}" for place, v in enumerate(values))
-
-
-def _within(name, value, least, most):
-    value = _arguments.integer(name, value)
-    if not least <= value <= most:
-        raise ValueError(
-            f"{name}에는 {least}부터 {most}까지의 정수가 필요합니다. 받은 것: {value}."
-        )
-    return value

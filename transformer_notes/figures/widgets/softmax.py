@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from transformer_notes import _arguments, _tensors
+from transformer_notes import _tensors
 from transformer_notes.figures.widgets.markup import Widget
 
 #: 손잡이가 서는 d_k.
@@ -26,10 +26,6 @@ class SoftmaxExplorer(Widget):
     Attributes:
         weights: "scaled"와 "plain"마다 float64, (d_k의 수, num_keys).
 
-    Raises:
-        TypeError: 정수가 아닌 `num_keys`나 `seed`.
-        ValueError: 범위를 벗어난 `num_keys`, 음수 `seed`, `DIMENSIONS`에 없는 `d_k`.
-
     Examples:
         >>> widget = SoftmaxExplorer()
         >>> scaled, plain = (widget.weights[side][-1] for side in ("scaled", "plain"))
@@ -40,16 +36,10 @@ class SoftmaxExplorer(Widget):
     name, label = "softmax", "소프트맥스와 √d_k"
 
     def __init__(self, num_keys=8, d_k=64, seed=0):
-        count = _arguments.integer("num_keys", num_keys, minimum=2)
-        if count > 16:
-            raise ValueError(
-                f"num_keys에는 2부터 16까지의 정수가 필요합니다. 받은 것: {count}. "
-                "키가 더 많으면 막대를 읽을 수 없습니다."
-            )
-        self.chosen = DIMENSIONS.index(_arguments.choice("d_k", d_k, DIMENSIONS))
-        rng = np.random.default_rng(_arguments.integer("seed", seed, minimum=0))
+        self.chosen = DIMENSIONS.index(d_k)
+        rng = np.random.default_rng(seed)
         query = rng.standard_normal(DIMENSIONS[-1])
-        key = rng.standard_normal((count, DIMENSIONS[-1]))
+        key = rng.standard_normal((num_keys, DIMENSIONS[-1]))
         products = np.stack([key[:, :d] @ query[:d] for d in DIMENSIONS])
         divisors = {"scaled": np.sqrt(DIMENSIONS)[:, np.newaxis], "plain": 1.0}
         self.weights = {
