@@ -4,7 +4,7 @@ RUN = .venv/bin/python
 # 쪽과 시험을 여럿이 나누어 실행합니다. 프로세스마다 스레드를 또 나누면 서로 기다립니다.
 html page test test-slow: export TF_NUM_INTRAOP_THREADS = 1
 
-.PHONY: help environment html page serve epub pdf test test-slow experiments bench mutants picture clean
+.PHONY: help environment html page serve epub pdf test test-slow experiments bench mutants picture runtime clean
 
 help:  ## 할 수 있는 일의 목록
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ mutants: environment  ## 코드를 한 곳씩 고장 내고 쪽과 시험이 알
 
 picture: html  ## README의 그림을 지은 사이트에서 다시 찍습니다
 	@$(RUN) conf/picture.py
+
+runtime: environment  ## 브라우저 속의 파이썬과 편집기를 npm과 pip로 다시 받습니다
+	@$(RUN) conf/runtime/fetch.py
 
 clean:  ## 지은 것과 환경을 지웁니다
 	rm -rf build .venv *.egg-info

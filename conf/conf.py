@@ -64,6 +64,7 @@ extensions = [
     "tables",
     "take_along",
     "whole",
+    "workshop",
 ]
 
 # 페이지와 셀

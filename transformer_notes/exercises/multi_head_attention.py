@@ -1,18 +1,16 @@
 """멀티 헤드 어텐션 (논문 3.2.2절)."""
 
-import keras
-import tensorflow as tf
+import numpy as np
 
 
-class MultiHeadAttention(keras.layers.Layer):
+class MultiHeadAttention:
     """헤드로 나누어 저마다 어텐션을 하고, 이어 붙여 섞으세요."""
 
     def __init__(self, d_model, num_heads):
-        super().__init__()
-        # 쿼리, 키, 값, 출력의 선형 변환을 만드세요.
+        # 쿼리, 키, 값, 출력의 행렬 (d_model, d_model)을 무작위로 만드세요.
         raise NotImplementedError
 
-    def call(self, query, key, value, attention_mask=None):
+    def __call__(self, query, key, value, attention_mask=None):
         # query (batch, n_q, d_model), key와 value (batch, n_k, d_model)
         # attention_mask: (batch, heads, n_q, n_k)로 늘어나는 불리언. True는 봄
         # 헤드로 나눈 모양은 (batch, heads, length, d_model // heads)입니다.

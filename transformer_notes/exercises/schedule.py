@@ -1,10 +1,9 @@
 """웜업 학습률 스케줄 (논문 5.3절)."""
 
-import keras
-import tensorflow as tf
+import numpy as np
 
 
-class Schedule(keras.optimizers.schedules.LearningRateSchedule):
+class Schedule:
     """warmup_steps까지 곧게 올리고, 그 뒤로는 스텝의 제곱근에 반비례해 내리세요."""
 
     def __init__(self, d_model, warmup_steps=4000):
@@ -16,5 +15,5 @@ class Schedule(keras.optimizers.schedules.LearningRateSchedule):
         raise NotImplementedError
 
     def get_config(self):
-        # 저장할 수 있게, 텐서가 아닌 파이썬의 수를 담은 사전을 돌려주세요.
+        # 저장할 수 있게, 배열이 아닌 파이썬의 수를 담은 사전을 돌려주세요.
         raise NotImplementedError

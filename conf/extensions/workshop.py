@@ -1,0 +1,175 @@
+"""직접 쓰는 칸: 지시자 ``write``와 ``workshop``, 브라우저 속의 파이썬.
+
+``{write} attention``은 연습의 뼈대와 명령줄을 보이고, 누르면 그 자리가 편집기가 됩니다
+(``static/workshop.js``). ``{workshop}``은 책의 모든 칸을 차례대로 늘어놓습니다.
+실행기는 ``conf/runtime``의 파일을 base64 스크립트로 적은 것이고, 검사기는 지을 때
+패키지의 소스에서 담습니다. 파일로 연 쪽은 스크립트만 읽을 수 있습니다.
+"""
+
+import base64
+import gzip
+import html
+import io
+import shutil
+import zipfile
+from pathlib import Path
+
+from docutils import nodes
+from package import PACKAGE, ROOT
+from sphinx.util.docutils import SphinxDirective
+
+from transformer_notes import exercises
+
+RUNTIME = ROOT / "conf" / "runtime"
+PIECE = 3 * 2**18  # base64로 적으면 1 MiB. 조각마다 진행을 보입니다
+BOX = """
+```{{definition}} exercises.{kind}
+```
+
+<p class="write-start"><button type="button" hidden>여기에서 쓰기</button>
+<span>자바스크립트가 꺼져 있습니다. 아래의 명령줄로 확인하세요.</span></p>
+
+:::{{admonition}} 명령줄에서 확인하기
+:class: dropdown
+NumPy로 쓴 것도 Keras나 PyTorch로 쓴 것도 검사합니다. 첫 명령이 뼈대를 파일로 적습니다.
+
+```text
+transformer-notes exercise {kind}
+transformer-notes check my_{kind}.py:{name} --as {kind}
+```
+:::
+"""
+
+
+class Write(SphinxDirective):
+    required_arguments = 1
+
+    def run(self):
+        (kind,) = self.arguments
+        if kind not in exercises.kinds():
+            raise self.error(f"없는 연습입니다: {kind}")
+        name, title = exercises.name(kind), exercises.title(kind)
+        written = self.env.written_exercises.setdefault(self.env.docname, [])
+        written.append(kind)
+        # 편집기는 줄 번호와 색이 없는 글에서 시작합니다.
+        skeleton = html.escape(exercises.skeleton(kind), quote=False)
+        top = (
+            f'<div class="write" id="write-{kind}" data-kind="{kind}"'
+            f' data-name="{name}" data-title="{html.escape(title)}">'
+            f"<template>{skeleton}</template>"
+        )
+        return [
+            nodes.raw("", top, format="html"),
+            *self.parse_text_to_nodes(BOX.format(kind=kind, name=name)),
+            nodes.raw("", "</div>", format="html"),
+        ]
+
+
+class workshop(nodes.General, nodes.Element):
+    """책의 칸들이 놓일 자리입니다. 쪽을 모두 읽은 뒤에 채웁니다."""
+
+
+class Workshop(SphinxDirective):
+    def run(self):
+        self.env.metadata[self.env.docname]["lists_exercises"] = True
+        return [workshop()]
+
+
+def rewrite(app, env):
+    """칸이 달라졌으면 작업장을 다시 씁니다."""
+    before = getattr(env, "listed_exercises", None)
+    env.listed_exercises = [
+        (page, kind)
+        for page, *_ in env.chapters
+        for kind in env.written_exercises.get(page, ())
+    ]
+    if before == env.listed_exercises:
+        return []
+    return [n for n, m in env.metadata.items() if "lists_exercises" in m]
+
+
+def fill(app, doctree, docname):
+    for place in list(doctree.findall(workshop)):
+        items = []
+        for page, kind in app.env.listed_exercises:
+            address = app.builder.get_relative_uri(docname, page)
+            items.append(
+                f'<li data-kind="{kind}"><a href="{address}#write-{kind}">'
+                f"{html.escape(exercises.title(kind))}</a>"
+                f' <span class="state"></span></li>'
+            )
+        drawn = f'<ol class="workshop">{"".join(items)}</ol>'
+        place.replace_self(nodes.raw("", drawn, format="html"))
+
+
+def add_scripts(app, pagename, templatename, context, doctree):
+    if app.builder.format != "html":
+        return
+    listed = "lists_exercises" in app.env.metadata.get(pagename, {})
+    if listed or pagename in app.env.written_exercises:
+        app.add_css_file("workshop.css")
+        app.add_js_file("workshop.js", loading_method="defer")
+
+
+def notes():
+    """브라우저의 파이썬이 쓸 패키지의 소스: 검사기와, 코드를 실행하고 판정하는 것."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        sources = [
+            *PACKAGE.glob("checker/*.py"),
+            *PACKAGE.glob("exercises/parts/*.py"),
+            PACKAGE / "cli" / "judge.py",
+        ]
+        for path in sorted(sources):
+            add(archive, path.relative_to(ROOT).as_posix(), path.read_bytes())
+        for folder in ("", "cli/", "exercises/"):  # 명령줄과 TensorFlow는 뺍니다
+            add(archive, f"{PACKAGE.name}/{folder}__init__.py", b"")
+        add(archive, "page.py", (RUNTIME / "page.py").read_bytes())
+    return content.getvalue()
+
+
+def add(archive, name, content):
+    """언제 지어도 같은 파일이 되게 시각 없이 담습니다."""
+    archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+
+
+def write_runtime(app, exception):
+    if exception or app.builder.format != "html" or not app.env.written_exercises:
+        return
+    folder = Path(app.outdir, "_static", "runtime")
+    folder.mkdir()
+    packed = {path.stem: path.read_bytes() for path in sorted(RUNTIME.glob("*.gz"))}
+    packed["notes.zip"] = gzip.compress(notes(), 9, mtime=0)
+    sizes = []
+    for name, content in packed.items():
+        starts = range(0, len(content), PIECE)
+        sizes.append(f'["{name}", {len(content)}, {len(starts)}]')
+        for number, start in enumerate(starts):
+            text = base64.b64encode(content[start : start + PIECE]).decode()
+            piece = folder / f"{name}.{number}.js"
+            piece.write_text(f'notesRuntime("{text}");\n', encoding="ascii")
+    listed = f"notesRuntime([{', '.join(sizes)}]);\n"
+    (folder / "files.js").write_text(listed, encoding="ascii")
+
+
+def start(app):
+    app.env.written_exercises = getattr(app.env, "written_exercises", {})
+    shutil.rmtree(Path(app.outdir, "_static", "runtime"), ignore_errors=True)
+
+
+def forget(app, env, docname):
+    getattr(env, "written_exercises", {}).pop(docname, None)
+
+
+def setup(app):
+    app.add_node(workshop)
+    app.add_directive("write", Write)
+    app.add_directive("workshop", Workshop)
+    app.connect("builder-inited", start)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-get-updated", rewrite, priority=600)  # 장의 번호를 매긴 뒤
+    app.connect("doctree-resolved", fill)
+    app.connect("html-page-context", add_scripts)
+    # slimming은 스크립트를 낱말로 읽습니다. 그 뒤에 적고, 다음 빌드의 앞에서 지웁니다.
+    app.connect("build-finished", write_runtime, priority=900)
+    return {"parallel_read_safe": False, "parallel_write_safe": True, "env_version": 1}

@@ -1,0 +1,73 @@
+/**
+ * 직접 쓰는 칸의 문. 누르기 전에는 아무것도 읽지 않습니다.
+ *
+ * 연습마다 쓴 글(`text`), 확인해 보았는지(`tried`), 맞았는지(`done`)를 이 브라우저에 둡니다.
+ */
+(() => {
+  const here = new URL(".", document.currentScript.src).href;
+  const key = (kind) => `notes-write:${kind}`;
+  const saved = globalThis.notesSaved = {
+    get(kind) {
+      try {
+        return JSON.parse(localStorage.getItem(key(kind))) ?? {};
+      } catch {
+        return {};
+      }
+    },
+    set(kind, value) {
+      try {
+        localStorage.setItem(key(kind), JSON.stringify({ ...saved.get(kind), ...value }));
+      } catch { /* 저장하지 못하게 한 브라우저입니다. 쓰는 데에는 지장이 없습니다. */ }
+    },
+    forget(kind) {
+      try {
+        localStorage.removeItem(key(kind));
+      } catch { /* 위와 같습니다. */ }
+    },
+  };
+
+  let scripts;
+  const read = (name) => new Promise((done, failed) => {
+    const script = document.createElement("script");
+    Object.assign(script, { src: here + name, onload: done });
+    script.onerror = () => failed(new Error(`${name}을(를) 읽지 못했습니다.`));
+    document.head.append(script);
+  });
+  const readAll = () => Promise.all(["editor.js", "python.js", "bench.js"].map(read));
+
+  for (const box of document.querySelectorAll(".write")) {
+    const button = box.querySelector(".write-start button");
+    const note = box.querySelector(".write-start span");
+    if (typeof DecompressionStream !== "function") {
+      note.textContent = "이 브라우저는 오래되어 여기에서 실행하지 못합니다. 아래의 명령줄로 확인하세요.";
+      continue;
+    }
+    const { text, done } = saved.get(box.dataset.kind);
+    if (text) button.textContent = "이어서 쓰기";
+    note.textContent = done ? "맞게 쓴 적이 있습니다." : "설치할 것이 없습니다. 이 쪽에서 쓰고 확인합니다.";
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      try {
+        await (scripts ??= readAll());
+        notesBench(box);
+      } catch (error) {
+        scripts = undefined;
+        button.disabled = false;
+        note.textContent = `${error.message} 아래의 명령줄로 확인하세요.`;
+      }
+    });
+  }
+
+  // 작업장의 차례: 무엇을 마쳤고 다음은 무엇인가
+  let next;
+  for (const item of document.querySelectorAll(".workshop li")) {
+    const { text, done } = saved.get(item.dataset.kind);
+    const state = item.querySelector(".state");
+    if (done) item.classList.add("done");
+    else next ??= item;
+    state.textContent = done ? "✓ 맞음" : text ? "쓰는 중" : "";
+    if (next === item) state.textContent = text ? "다음 · 쓰는 중" : "다음";
+  }
+  next?.classList.add("next");
+})();
