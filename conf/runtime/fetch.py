@@ -1,7 +1,7 @@
 """브라우저 속의 파이썬과 편집기를 다시 받아 이 폴더에 둡니다: ``make runtime``.
 
-``npm``과 ``pip``가 받습니다. 파일마다 지문이 `FILES`와 같아야 합니다. 이 폴더에는 gzip으로 줄여
-두고, 사이트가 읽을 꼴로는 지을 때 바꿉니다(``conf/extensions/workshop.py``).
+``npm``과 ``pip``가 받습니다. 파일마다 지문이 `FILES`와 같아야 합니다. 여기에는 gzip으로
+줄여 두고, 사이트가 읽을 꼴로는 지을 때 바꿉니다(``conf/extensions/workshop.py``).
 """
 
 import gzip

@@ -15,6 +15,8 @@ from transformer_notes.cli.judge import explain, find, load
 
 #: 그릴 배열의 앞쪽 축에서 보일 칸의 수와, 마지막 두 축에서 보일 줄의 수.
 SLICES, LINES = 4, 8
+#: 32비트의 주소로 담지 못하는 배열에는 다른 예외가 납니다.
+NO_MEMORY = re.compile("MemoryError|array is too big|Maximum allowed dimension")
 #: 옮겨 적을 출력의 글자 수.
 PRINTED = 20_000
 
@@ -42,7 +44,7 @@ def judge(source, kind, name, mask_true, send):
         answer = _judge(path, kind, name, mask_true)
     if "NotImplementedError" in answer["message"]:
         answer["verdict"] = "unwritten"
-    elif "MemoryError" in answer["message"]:
+    elif NO_MEMORY.search(answer["message"]):
         answer["verdict"] = "memory"
     line = re.search(r"(\d+)번째 줄", answer["message"])
     return json.dumps(answer | {"line": int(line[1]) if line else 0})
