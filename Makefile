@@ -39,10 +39,11 @@ epub: html  ## 책 한 권을 build/transformer-notes.epub으로 묶습니다
 pdf: html  ## 책 한 권을 build/transformer-notes.pdf로 묶습니다. chromium을 씁니다
 	@$(RUN) conf/pdf.py
 
+test: MARK = not slow
 test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니다
-	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow" docs tests
+	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$(MARK)" docs tests
 
-MARK = slow
+test-slow: MARK = slow
 test-slow: html  ## 오래 걸리는 나머지를 시험합니다
 	@$(RUN) -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$(MARK)" docs tests
 

@@ -9,25 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+from small_book import API, LINE, ROOT, Book
 
-from conftest import ROOT, Book
-
-LINE = """
-```{{code-cell}}
----
-mystnb:
-  image:
-    alt: 선 하나
-  figure:
-    name: fig-line
-    caption: 선
----
-from transformer_notes.figures import plotting
-with plotting.figure(2, 2) as (fig, axes):
-    axes.plot([0, {height}])
-fig
-```
-"""
 SLOW = """
 ```{{code-cell}}
 import time
@@ -106,7 +89,7 @@ def test_a_swap_cut_in_the_middle_is_undone(plain):
 
 def test_a_site_built_after_edits_equals_one_built_from_nothing(book):
     book.write(
-        api_rst=".. automodule:: transformer_notes.masking\n   :members:\n",
+        api=API,
         drawn="(drawn)=\n## 그림\n" + LINE.format(height=1),
         linked="{ref}`drawn`, {numref}`fig-line`\n\n"
         "```pycon\n>>> from transformer_notes.masking import padding_mask\n```\n",

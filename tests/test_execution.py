@@ -8,6 +8,7 @@ import pytest
 from execution import run_pages
 from jupyter_cache import get_cache
 from notebooks import inputs, read_notebook
+from small_book import API
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 CELL = "```{{code-cell}}\n{}\n```\n"
@@ -167,7 +168,7 @@ def test_modules_in_folders_work_on_every_page_and_under_pytest(book):
     (rooms / "north.py").write_text(NORTH, encoding="utf-8")
     importing = "from transformer_notes.rooms import north\nnorth.Door.size"
     book.write(
-        api_rst=".. automodule:: transformer_notes.rooms.north\n   :members:\n",
+        api=API.replace("masking", "rooms.north"),
         lecture="```{definition} rooms.north.Door\n```\n\n- `Door`: 문입니다.\n\n"
         "{src}`rooms.north`, {src}`rooms.Door.size`, {src}`rooms`\n"
         + CELL.format(importing),

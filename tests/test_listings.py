@@ -8,7 +8,7 @@ import pytest
 from listings import stale_fragments
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = [path for path in sorted(DOCS.rglob("*")) if path.suffix in {".md", ".rst"}]
+PAGES = sorted(DOCS.rglob("*.md"))
 LAYER = '''
 class Layer:
     """층입니다.

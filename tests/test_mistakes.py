@@ -5,47 +5,44 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LIST = DOCS / "paper" / "mistakes.md"
-PAGES = [path for path in sorted(DOCS.rglob("*")) if path.suffix in {".md", ".rst"}]
+PAGES = sorted(DOCS.rglob("*.md"))
 
 _CODE = r"\{?(?:code-cell|code-block|python|pycon|bash|text|math)\b"
 _FENCE = re.compile(
     rf"^(?P<fence>`{{3,}}|:{{3,}}){_CODE}.*?^(?P=fence)\s*?$", re.M | re.S
 )
-_RST_CODE = re.compile(
-    r"^\.\. (?:code-\w+|math)::.*?(?=^\S)|^>>> .*?(?=^\s*$)", re.M | re.S
-)
-_HEADING = re.compile(r"^#+ .*$|^.+$(?=\n([=~^-])\1{3,}$)", re.M)
-_LINK = re.compile(r"(?:\{ref\}|:ref:)`([^`<]*?)<mistake-(\d+)>`", re.S)
+_HEADING = re.compile(r"^#+ .*$", re.M)
+_LINK = re.compile(r"\{ref\}`([^`<]*?)<mistake-(\d+)>`", re.S)
 _MORE = r"(?:와|과|,|·|부터) ?"
 _NAMED = re.compile(rf"실수 (?:(?:✓|\d+){_MORE})*(\d+)(?!\d|가지)")
 _TAUGHT = re.compile(rf"실수 (\d+(?:{_MORE}\d+)*)")
-_LABEL = re.compile(r"^\(([\w-]+)\)=$|^\.\. _([\w-]+):$|^:label: ([\w-]+)$", re.M)
+_LABEL = re.compile(r"^\(([\w-]+)\)=$|^:label: ([\w-]+)$", re.M)
 
 
 def blank(match):
     return re.sub(r"[^\n]", "", match[0])
 
 
-def prose(path, text):
+def prose(text):
     """코드를 비운 글입니다. 줄 번호는 그대로입니다."""
-    return (_RST_CODE if Path(path).suffix == ".rst" else _FENCE).sub(blank, text)
+    return _FENCE.sub(blank, text)
 
 
-def headings(path, text):
+def headings(text):
     """제목에 적힌 실수의 번호들입니다."""
-    for match in _HEADING.finditer(prose(path, text)):
+    for match in _HEADING.finditer(prose(text)):
         for numbers in _TAUGHT.findall(match[0]):
             yield from map(int, re.findall(r"\d+", numbers))
 
 
-def unlinked(path, text):
+def unlinked(text):
     """제목이 아닌 글에서 목록으로 이어지지 않은 번호의 (줄 번호, 번호)를 냅니다."""
 
     def mark(match):
         numbers = re.findall(r"\d+", match[1])
         return blank(match) + "실수 ✓" if numbers == [match[2]] else match[0]
 
-    text = _LINK.sub(mark, _HEADING.sub(blank, prose(path, text)))
+    text = _LINK.sub(mark, _HEADING.sub(blank, prose(text)))
     for number, line in enumerate(text.split("\n"), 1):
         for match in _NAMED.finditer(line):
             yield number, int(match[1])
@@ -93,7 +90,7 @@ def test_a_section_named_after_a_mistake_and_the_list_are_linked():
     listed = entries()
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        for number in {*headings(page, text)} if page != LIST else ():
+        for number in {*headings(text)} if page != LIST else ():
             leads = set(re.findall(r"<([\w-]+)>", listed[number]))
             assert labels(page) & leads or f"<mistake-{number}>" in text, (page, number)
 
@@ -102,7 +99,7 @@ def test_every_number_named_in_prose_leads_to_the_list():
     found = [
         f"{page.relative_to(DOCS.parent)}:{line}: 실수 {number}"
         for page in PAGES
-        for line, number in unlinked(page, page.read_text(encoding="utf-8"))
+        for line, number in unlinked(page.read_text(encoding="utf-8"))
     ]
     assert not found, "\n".join(["{ref}`실수 N <mistake-N>`으로 이으세요.", *found])
 
@@ -121,11 +118,4 @@ def test_what_counts_as_unlinked():
         ("```{note}\n실수 7\n```", [(2, 7)]),
         ("실수 44가지", []),
     ):
-        assert list(unlinked("page.md", text)) == found, text
-
-
-def test_restructured_text_is_read_with_its_own_marks():
-    text = "제목 (실수 7)\n=============\n\n:ref:`실수 8 <mistake-8>`\n실수 9\n"
-    code = ".. code-cell::\n\n   '실수 1'\n\n>>> '실수 2'\n'실수 2'\n\n글\n"
-    assert list(unlinked("page.rst", code + text)) == [(13, 9)]
-    assert list(headings("page.rst", code + text)) == [7]
+        assert list(unlinked(text)) == found, text

@@ -8,7 +8,7 @@ from pathlib import Path
 from snippets import find_snippets
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted((ROOT / "docs").rglob("*.md")) + sorted((ROOT / "docs").rglob("*.rst"))
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 def read(path):
@@ -87,9 +87,7 @@ OPAQUE = {
 }
 OPAQUE |= {"code-block", "code-cell", "text", "toctree"}
 # 코드, 수식, 링크의 주소, 표의 줄에 있는 수는 글이 아닙니다.
-CODE = re.compile(
-    r"(\{[\w:]+\}|:[\w:]+:)`[^`]*`|``[^`]+``|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|^[|+].*$"
-)
+CODE = re.compile(r"\{[\w:]+\}`[^`]*`|``[^`]+``|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|^[|+].*$")
 # 해, 절, 표, 식, 실수의 번호와, 이름에 든 수.
 NAMED = re.compile(
     r"(19|20)\d\d년?|\d+(\.\d+)*절|[A-Za-z]+[-.]?\d+"
@@ -107,8 +105,8 @@ def typed_numbers(path, text):
     code = "\n".join(snippet.source for snippet in find_snippets(path, text))
     known = {_plain(number) for number in re.findall(r"\d[\d,_]*(?:\.\d+)?", code)}
     known |= AGREED.get(Path(path).stem, set())
-    for first, paragraph in _prose(text, Path(path).suffix):
-        if re.search(r"\{cite(:\w+)?\}`|:cite(:\w+)?:`", paragraph):
+    for first, paragraph in _prose(text):
+        if re.search(r"\{cite(:\w+)?\}`", paragraph):
             continue
         for number, line in enumerate(paragraph.split("\n"), first):
             for match in NUMBER.finditer(NAMED.sub(" ", CODE.sub(" ", line))):
@@ -121,11 +119,10 @@ def _plain(number):
     return number.replace(",", "").replace("_", "")
 
 
-def _prose(text, suffix):
+def _prose(text):
     """코드 덩이를 뺀 (첫 줄, 문단). 그림의 대체 텍스트와 설명도 글입니다."""
-    inside = _inside_rst if suffix == ".rst" else _inside_myst
     kept = []
-    for line, is_code in inside(text.split("\n")):
+    for line, is_code in _inside(text.split("\n")):
         shown = re.match(r"\s+:?(alt|caption): (.*)", line)
         kept.append(line if not is_code else shown[2] if shown else "")
     start = 1
@@ -135,7 +132,7 @@ def _prose(text, suffix):
         start += paragraph.count("\n")
 
 
-def _inside_myst(lines):
+def _inside(lines):
     """줄과, 그 줄이 코드 덩이의 것인가."""
     fence = None
     for line in lines:
@@ -145,19 +142,6 @@ def _inside_myst(lines):
             fence = opened[1] if opened and opened[2] in OPAQUE else None
         elif line.strip() == fence:
             fence = None
-
-
-def _inside_rst(lines):
-    indent, doctest = None, False
-    for line in lines:
-        depth = len(line) - len(line.lstrip())
-        if indent is not None and line.strip() and depth <= indent:
-            indent = None
-        doctest = line.lstrip().startswith(">>> ") or (doctest and line.strip() != "")
-        opened = re.match(r"\s*\.\. ([\w-]+)::", line)
-        if indent is None and opened and opened[1] in OPAQUE:
-            indent = depth
-        yield line, indent is not None or doctest
 
 
 def test_no_number_is_typed():

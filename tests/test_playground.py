@@ -207,6 +207,13 @@ def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(visit):
     assert "".join(rows.nth(9).locator("td").all_inner_texts()) == ""
 
 
+#: 감상평의 모델을 다 읽으면 이루어지는 약속.
+WATCH = """() => {
+  window.loaded = new Promise((done) => document.addEventListener(
+    "load", ({ target }) => target.src?.endsWith("reviews.js") && done(), true));
+}"""
+
+
 def test_another_model_and_an_empty_text_leave_no_old_answer(visit):
     page = visit("practice/playground.html")
     page.fill(".playground textarea", "12월 25일, 2031")
@@ -220,9 +227,11 @@ def test_another_model_and_an_empty_text_leave_no_old_answer(visit):
     page.check(".playground [value=reviews]")
     assert page.input_value(".playground textarea") == "내가 쓴 글"
     assert page.inner_text(".playground .status") == ""
+    page.evaluate(WATCH)
     page.click(".playground [type=submit]")
     page.check(".playground [value=dates]")  # 모델을 읽는 동안 바꿉니다
-    page.wait_for_timeout(1500)
+    page.evaluate("loaded")
+    page.wait_for_function("!('reviews' in notesModels)")
     assert page.inner_text(".playground .answer") == ""
     page.click(".playground [data-model=dates]:is(button) >> nth=0")
     page.check(".playground [value=chatbot]")

@@ -4,7 +4,13 @@ import math
 from dataclasses import dataclass, field
 
 from transformer_notes import _arguments
-from transformer_notes.figures.widgets.markup import Widget, number, options, text
+from transformer_notes.figures.widgets.markup import (
+    Widget,
+    number,
+    options,
+    slider,
+    text,
+)
 
 BEAM_SIZES = (1, 2, 3, 4)
 #: 손잡이가 서는 길이 벌점의 알파.
@@ -99,7 +105,8 @@ class DecodingTree(Widget):
         }
 
     def still(self):
-        steps = self.search(self.beam_size, self.alpha)
+        alpha, place = self.alpha, ALPHAS.index(self.alpha)
+        steps = self.search(self.beam_size, alpha)
         ranks = {node.place: rank for rank, node in enumerate(steps[-1], 1)}
         passed = {node.place for kept in steps[:-1] for node in kept}
         across, down = self._columns(), [LEVEL * len(n.words) + 22 for n in self.nodes]
@@ -127,10 +134,10 @@ class DecodingTree(Widget):
             "beams": options(
                 "beam", "빔의 크기", BEAM_SIZES, [BEAM_SIZES.index(self.beam_size)]
             ),
-            "alpha": self.alpha,
-            "alpha_place": ALPHAS.index(self.alpha),
-            "last_alpha": len(ALPHAS) - 1,
-            "step": len(steps) - 1,
+            "sliders": slider(
+                "alpha", "길이 벌점 α =", 0, len(ALPHAS) - 1, place, alpha
+            )
+            + slider("step", "스텝", 0, len(steps) - 1, len(steps) - 1),
             "width": COLUMN * sum(not node.children for node in self.nodes),
             "height": LEVEL * max(len(node.words) for node in self.nodes) + 44,
             "edges": "".join(map(edge, self.nodes[1:])),

@@ -64,6 +64,17 @@ def options(name, legend, names, chosen, kind="radio"):
     return f"<fieldset><legend>{legend}</legend>{labels}</fieldset>"
 
 
+def slider(name, words, least, most, value, shown=None):
+    """정수를 고르는 손잡이. `shown`은 그 자리가 뜻하는 것이고, 없으면 `value`입니다."""
+    shown = value if shown is None else shown
+    return (
+        f'<label class="tn-slider"><span>{words} <b>'
+        f'<span data-out="{name}">{shown}</span></b></span>'
+        f'<input type="range" name="{name}" min="{least}" max="{most}" step="1" '
+        f'value="{value}"/></label>'
+    )
+
+
 def token_button(token, chosen):
     """가리키거나 눌러 고르는 토큰."""
     return (

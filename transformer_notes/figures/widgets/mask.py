@@ -7,6 +7,7 @@ from transformer_notes.figures.widgets.markup import (
     Widget,
     flag,
     options,
+    slider,
     text,
     token_button,
 )
@@ -76,9 +77,10 @@ class MaskBuilder(Widget):
     def still(self):
         _, query, key = KINDS[self.kind]
         queries, keys = self.tokens[query], self.tokens[key]
+        source, target = map(len, self.tokens.values())
         mask = self._masks(self.kind)[-1]
         # 종류를 바꾸면 길어질 수 있으므로, 표는 가장 긴 것에 맞추고 남는 칸은 가립니다.
-        places = range(max(map(len, self.tokens.values())))
+        places = range(max(source, target))
         chosen = len(queries) // 2
         seen = [token for token, see in zip(keys, mask[chosen]) if see == "1"]
 
@@ -100,8 +102,8 @@ class MaskBuilder(Widget):
                 [words for words, *_ in KINDS.values()],
                 [list(KINDS).index(self.kind)],
             ),
-            "source": len(self.tokens["source"]),
-            "target": len(self.tokens["target"]),
+            "sliders": slider("source", "원문의 진짜 토큰", 1, source, source)
+            + slider("target", "답의 진짜 토큰", 1, target, target),
             "heads": "".join(
                 f'<th scope="col"{flag("hidden", place >= len(keys))}>'
                 f"{text(_at(keys, place))}</th>"

@@ -1,6 +1,6 @@
 """위치 인코딩: 파장, 시곗바늘, 회전, 위치 사이의 유사도."""
 
-from transformer_notes.figures.widgets.markup import Widget, number
+from transformer_notes.figures.widgets.markup import Widget, number, slider
 from transformer_notes.positional_encoding import sinusoidal_encoding
 
 #: 손잡이로 고를 d_model과 가장 긴 길이.
@@ -40,26 +40,21 @@ class PositionExplorer(Widget):
     def still(self):
         table = sinusoidal_encoding(self.length, self.d_model).numpy()
         here, there = self.position, self.position + self.offset
+        last, place = self.length - 1, D_MODELS.index(self.d_model)
         sine, cosine = table[:, 2 * self.pair], table[:, 2 * self.pair + 1]
         likeness = table @ table[here] / (self.d_model / 2)  # 노름이 모두 같습니다
         rate = 10000.0 ** (-2 * self.pair / self.d_model)
         return {
-            "length": self.length,
-            "longest": LONGEST,
-            "d_model": self.d_model,
-            "model": D_MODELS.index(self.d_model),
-            "last_model": len(D_MODELS) - 1,
-            "pair": self.pair,
-            "last_pair": self.d_model // 2 - 1,
-            "position": here,
-            "last_position": self.length - 1,
-            "offset": self.offset,
-            "last_offset": self.length - 1 - here,
+            "sliders": slider("positions", "길이", 2, LONGEST, self.length)
+            + slider("model", "d_model", 0, len(D_MODELS) - 1, place, self.d_model)
+            + slider("pair", "쌍 i", 0, self.d_model // 2 - 1, self.pair)
+            + slider("position", "위치 pos", 0, last, here)
+            + slider("offset", "이동 k", 0, last - here, self.offset),
             "sine": _points(sine),
             "cosine": _points(cosine),
             "likeness": _points(likeness),
-            "here": f"{here / (self.length - 1):.4f}",
-            "there": f"{there / (self.length - 1):.4f}",
+            "here": f"{here / last:.4f}",
+            "there": f"{there / last:.4f}",
             "sine_here": f"{sine[here]:.4f}",
             "sine_there": f"{sine[there]:.4f}",
             "cosine_here": f"{cosine[here]:.4f}",

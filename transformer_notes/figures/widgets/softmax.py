@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_notes import _tensors
-from transformer_notes.figures.widgets.markup import Widget
+from transformer_notes.figures.widgets.markup import Widget, slider
 
 #: 손잡이가 서는 d_k.
 DIMENSIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
@@ -60,11 +60,9 @@ class SoftmaxExplorer(Widget):
             values[f"{side}_slope"] = _bars(weights * (1 - weights))
             for row, shown in read[side].items():
                 values[f"{side}_{row}"] = shown[self.chosen]
-        return values | {
-            "d_k": DIMENSIONS[self.chosen],
-            "chosen": self.chosen,
-            "last": len(DIMENSIONS) - 1,
-        }
+        last, place = len(DIMENSIONS) - 1, self.chosen
+        words, d_k = "키의 차원 d_k =", DIMENSIONS[place]
+        return values | {"sliders": slider("d_k", words, 0, last, place, d_k)}
 
 
 def _bars(heights):

@@ -1,0 +1,85 @@
+"""작은 책을 만들어 진짜 명령으로 짓고 시험합니다."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: 그림 하나를 그리는 셀. 높이를 넣어 씁니다.
+LINE = """
+```{{code-cell}}
+---
+mystnb:
+  image:
+    alt: 선 하나
+  figure:
+    name: fig-line
+    caption: 선
+---
+from transformer_notes.figures import plotting
+with plotting.figure(2, 2) as (fig, axes):
+    axes.plot([0, {height}], label="선")
+    axes.legend()
+fig
+```
+"""
+#: 마스크의 API.
+API = """
+```{eval-rst}
+.. automodule:: transformer_notes.masking
+   :members:
+```
+"""
+
+
+class Book:
+    """임시 폴더에 만든 작은 책입니다. 설정과 패키지는 진짜이고 페이지만 다릅니다."""
+
+    def __init__(self, root):
+        self.root = root
+        shutil.copytree(ROOT / "conf", root / "conf")
+        shutil.copytree(ROOT / "transformer_notes", root / "transformer_notes")
+        shutil.copy(ROOT / "pyproject.toml", root)
+        # 글꼴을 줄이는 데에 몇 초가 걸립니다. test_fonts.py가 따로 봅니다.
+        settings = root / "conf" / "conf.py"
+        settings.write_text(settings.read_text("utf-8").replace('    "fonts",\n', ""))
+        (root / "README.rst").write_text("책\n==\n", encoding="utf-8")
+        (root / "docs").mkdir()
+        shutil.copy(ROOT / "docs" / "conftest.py", root / "docs")
+        self.html = root / "build" / "html"
+
+    def write(self, **pages):
+        """페이지를 쓰고 차례를 다시 만듭니다."""
+        for name, text in pages.items():
+            self.path(name).write_text(f"# {name}\n\n{text}", encoding="utf-8")
+        names = sorted(path.stem for path in (self.root / "docs").glob("*.md"))
+        toctree = "\n".join(name for name in names if name != "index")
+        self.path("index").write_text(
+            f"# 책\n\n```{{toctree}}\n{toctree}\n```\n", encoding="utf-8"
+        )
+
+    def path(self, name):
+        return self.root / "docs" / f"{name}.md"
+
+    def build(self):
+        """``make html``이 하는 일을 합니다. 끝난 프로세스를 돌려줍니다."""
+        return self.python(self.root / "conf" / "build.py")
+
+    def pytest(self, *arguments):
+        return self.python("-m", "pytest", "-rA", *arguments)
+
+    def python(self, *arguments):
+        environment = {
+            k: v for k, v in os.environ.items() if not k.startswith("PYTEST")
+        }
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.root,
+            env=environment | {"PYTHONPATH": str(self.root)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=1800,  # 멈춰 선 것을 끝낼 뿐입니다
+        )
