@@ -31,15 +31,15 @@ def chapters(env):
 
 
 def assign_section_numbers(self, env):
-    """`TocTreeCollector`의 것을 바꿉니다. 차례가 달라지면 장을 모두 다시 씁니다."""
-    before, env.chapters = getattr(env, "chapters", None), list(chapters(env))
+    """`TocTreeCollector`의 것을 바꿉니다. 달라지면 `whole`이 쪽을 모두 다시 씁니다."""
+    env.chapters = list(chapters(env))
     env.toc_secnumbers = {}
     for page, number, _ in env.chapters:
         title, *sections = env.tocs[page].findall(nodes.reference)
         title["secnumber"] = env.titles[page]["secnumber"] = [number]
         numbers = {section["anchorname"]: () for section in sections}
         env.toc_secnumbers[page] = {"": (number,)} | numbers
-    return [] if env.chapters == before else [page for page, *_ in env.chapters]
+    return []
 
 
 class here(nodes.General, nodes.Element):

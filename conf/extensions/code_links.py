@@ -2,7 +2,7 @@
 
 sphinx-codeautolink 0.19는 다 쓴 HTML을 다시 읽어 링크를 다는 데에 나머지 빌드 전체보다
 오래 걸립니다. 여기서는 본문이 파일이 되기 전에 같은 규칙으로 답니다. 코드를 읽는 일은
-이어 읽어 줄이고, 그 캐시가 ``.rst``뿐 아니라 MyST 쪽도 기억하게 합니다.
+이어 읽어 줄이고, 그 캐시가 ``.rst`` 말고 MyST 쪽을 기억하게 합니다.
 """
 
 import ast
@@ -106,14 +106,13 @@ class _Reader:
 
 
 class _Pages:
-    """``폴더 / "이름.rst"``를 확장자가 무엇이든 있는 페이지로 바꾸어 줍니다."""
+    """``폴더 / "이름.rst"``를 우리 쪽의 확장자로 바꾸어 줍니다."""
 
     def __init__(self, folder):
         self.folder = folder
 
     def __truediv__(self, name):
-        page = self.folder / name
-        return page if page.exists() else page.with_suffix(".md")
+        return (self.folder / name).with_suffix(".md")
 
 
 class DataCache(codeautolink.DataCache):

@@ -116,11 +116,8 @@ def execute_stale(app, env, added, changed, removed):
     """읽을 쪽 가운데 출력이 없는 쪽을 실행합니다. 실패하면 모두 알리고 멈춥니다."""
     cache = get_cache(app.config.nb_execution_cache_path)
     # 뒤에서부터: 오래 걸리는 실습이 마지막에 혼자 남지 않습니다.
-    pages = {
-        path: read_notebook(path)
-        for name in sorted(added | changed, reverse=True)
-        if (path := Path(env.doc2path(name))).suffix == ".md"
-    }
+    paths = [Path(env.doc2path(n)) for n in sorted(added | changed, reverse=True)]
+    pages = {path: read_notebook(path) for path in paths}
     stale = {path: page for path, page in pages.items() if not _known(cache, page)}
     if failures := run_pages(stale, cache, app.config.nb_execution_timeout):
         # 예외로 알리면 Sphinx가 긴 보고서를 덧붙입니다. 할 말만 하고 멈춥니다.
@@ -189,8 +186,7 @@ def _row(path, failure):
 
 def note_inputs(app, docname, content):
     """쪽이 쓰는 모듈과 자료가 바뀌면 Sphinx가 그 쪽을 다시 읽습니다."""
-    page = Path(app.env.doc2path(docname))
-    for path in inputs(read_notebook(page)) if page.suffix == ".md" else []:
+    for path in inputs(read_notebook(app.env.doc2path(docname))):
         app.env.note_dependency(path, docname=docname)
 
 

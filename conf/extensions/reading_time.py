@@ -47,10 +47,10 @@ def _is_folded_input(node):
 def measure(app, doctree):
     if not re.match(app.config.reading_time_pages, app.env.docname):
         return
-    measured = load(doctree) / (SYLLABLES * LINES)
-    app.env.metadata[app.env.docname]["minutes"] = measured
+    minutes = math.ceil(load(doctree) / (SYLLABLES * LINES))
+    app.env.metadata[app.env.docname]["minutes"] = minutes
     title = next(doctree.findall(nodes.title))
-    words = f"읽는 데 약 {math.ceil(measured)}분"
+    words = f"읽는 데 약 {minutes}분"
     line = nodes.paragraph(words, words, classes=["reading-time"])
     title.parent.insert(title.parent.index(title) + 1, line)
 
@@ -61,33 +61,22 @@ class minutes_of(nodes.Inline, nodes.TextElement):
 
 class MinutesRole(SphinxRole):
     def run(self):
-        self.env.metadata[self.env.docname]["shows_minutes"] = True
         return [minutes_of("", "", page=self.text)], []
 
 
-def _known(env):
+def times(env):
+    """쪽마다의 시간. 달라지면 `whole`이 쪽을 모두 다시 씁니다."""
     return {n: m["minutes"] for n, m in env.metadata.items() if "minutes" in m}
 
 
-def rewrite(app, env):
-    """시간이 달라졌으면 그것을 적은 쪽을 다시 씁니다. 다시 읽지는 않습니다."""
-    before, env.minutes = getattr(env, "minutes", {}), _known(env)
-    if before != env.minutes:
-        return [n for n, m in env.metadata.items() if "shows_minutes" in m]
-    return []
-
-
 def fill(app, doctree, docname):
-    known = _known(app.env)
+    found = times(app.env)
     for place in list(doctree.findall(minutes_of)):
-        page, words = place["page"], "?"
-        matching = [known[name] for name in fnmatch.filter(known, page)]
-        if not matching:
+        page = place["page"]
+        total = sum(found[name] for name in fnmatch.filter(found, page))
+        if not total:
             logger.warning("읽는 시간을 재지 않은 쪽입니다: %s", page, location=docname)
-        elif "*" in page:
-            words = f"{sum(matching) / 60:.1f}시간"
-        else:
-            words = f"{math.ceil(matching[0])}분"
+        words = f"{total / 60:.1f}시간" if "*" in page else f"{total}분"
         place.replace_self(nodes.Text(words))
 
 
@@ -96,6 +85,5 @@ def setup(app):
     app.add_node(minutes_of)
     app.add_role("minutes", MinutesRole())
     app.connect("doctree-read", measure, priority=900)
-    app.connect("env-updated", rewrite)
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "env_version": 2}
+    return {"parallel_read_safe": True, "env_version": 3}

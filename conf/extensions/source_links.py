@@ -74,17 +74,27 @@ def _definitions(source):
     return found
 
 
-class source_reference(nodes.reference):
-    """소스 보기로 가는 링크입니다. 상대 주소는 쓸 때 정합니다."""
+def _located(directive, target):
+    """정의의 (이름, 파일, 첫 줄, 끝 줄). 쪽이 그 소스로 이어진다는 것도 적어 둡니다."""
+    try:
+        path, first, last = find_definition(target)
+    except LookupError as error:
+        logger.warning(str(error), location=directive.get_location())
+        return None
+    env = directive.env
+    env.note_dependency(str(path))
+    env.shown_sources.setdefault(env.docname, set()).add(source_page(path))
+    return split(target, modules())[1] or shown(path), path, first, last
 
 
-def _links(config, path, first, last, text_nodes):
-    """사이트 안의 소스로 가는 링크와, 저장소가 있으면 그리로 가는 링크입니다."""
-    inside = source_reference(
-        "", "", *text_nodes, internal=True, classes=["source-link"]
-    )
-    inside["source_page"] = source_page(path)
-    inside["source_anchor"] = f"L-{first}"
+def _links(config, path, first, last, *text_nodes):
+    """사이트 안의 소스로 가는 링크와, 저장소가 있으면 그리로 가는 링크입니다.
+
+    사이트 안의 상대 주소는 쓸 때 정합니다.
+    """
+    inside = nodes.reference("", "", *text_nodes, internal=True)
+    inside["classes"] = ["source-link"]
+    inside["source"] = source_page(path), f"L-{first}"
     made = [inside]
     if url := config.repository_url:
         address = (
@@ -97,15 +107,10 @@ def _links(config, path, first, last, text_nodes):
 
 class SourceRole(SphinxRole):
     def run(self):
-        try:
-            path, first, last = find_definition(self.text)
-        except LookupError as error:
-            logger.warning(str(error), location=self.get_location())
+        if not (found := _located(self, self.text)):
             return [nodes.literal("", self.text)], []
-        self.env.note_dependency(str(path))
-        _note_shown(self.env, path)
-        name = split(self.text, modules())[1] or shown(path)
-        return _links(self.config, path, first, last, [nodes.literal("", name)]), []
+        name, *place = found
+        return _links(self.config, *place, nodes.literal("", name)), []
 
 
 class Definition(SphinxDirective):
@@ -115,35 +120,24 @@ class Definition(SphinxDirective):
     option_spec = {"folded": directives.flag}
 
     def run(self):
-        target = self.arguments[0]
-        try:
-            path, first, last = find_definition(target)
-        except LookupError as error:
-            logger.warning(str(error), location=self.get_location())
+        if not (found := _located(self, self.arguments[0])):
             return []
-        self.env.note_dependency(str(path))
-        _note_shown(self.env, path)
+        name, path, first, last = found
         where = f"{PACKAGE.name}/{shown(path)} {first}–{last}번 줄"
         caption = nodes.paragraph("", "", classes=["source-caption"])
-        caption += _links(self.config, path, first, last, [nodes.Text(where)])
+        caption += _links(self.config, path, first, last, nodes.Text(where))
         box = nodes.container("", caption, classes=["definition"])
         source = []
         lines = read(path).splitlines()
         for start, stop, folded in _segments(path, first, last):
-            block = nodes.literal_block("", "\n".join(lines[start - 1 : stop]))
-            block["language"] = _language("\n".join(lines[start - 1 : stop]))
+            text = "\n".join(lines[start - 1 : stop])
+            block = nodes.literal_block("", text, language=_language(text))
             block["definition"] = block["linenos"] = True
             block["highlight_args"] = {"linenostart": start}
             self.set_source_info(block)
             source += _fold(f"독스트링 ({start}–{stop}번 줄)", block, when=folded)
-        name = split(target, modules())[1] or shown(path)
         box += _fold(f"{name}의 소스", *source, when="folded" in self.options)
         return [box]
-
-
-def _note_shown(env, path):
-    """이 쪽이 그 소스로 이어진다는 것을 적어 둡니다. 소스 쪽이 돌아올 길입니다."""
-    env.shown_sources.setdefault(env.docname, set()).add(source_page(path))
 
 
 def _fold(label, *content, when):
@@ -186,22 +180,26 @@ def _segments(path, first, last):
 
 
 def resolve_links(app, doctree, docname):
-    for link in doctree.findall(source_reference):
-        page = app.builder.get_relative_uri(docname, link["source_page"])
-        link["refuri"] = f"{page}#{link['source_anchor']}"
+    for link in doctree.findall(nodes.reference):
+        if "source" in link:
+            page, anchor = link["source"]
+            address = app.builder.get_relative_uri(docname, page)
+            link["refuri"] = f"{address}#{anchor}"
 
 
 def source_pages(app):
-    """모듈마다 줄 번호가 닻인 소스 쪽을 만듭니다."""
+    """모듈마다 줄 번호가 닻인 소스 쪽을 만듭니다.
+
+    모듈이나 그것을 보이는 쪽이 달라지면 `whole`이 앞의 것을 지웁니다.
+    """
     formatter = HtmlFormatter(
         linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight"
     )
     for path in modules().values():
-        written = Path(app.builder.get_output_path(source_page(path)))
-        if written.exists() and written.stat().st_mtime > path.stat().st_mtime:
+        page = source_page(path)
+        if Path(app.builder.get_output_path(page)).exists():
             continue
         code = highlight(read(path), PythonLexer(), formatter)
-        page = source_page(path)
         shown_by = [
             (name, app.env.titles[name].astext())
             for name in app.env.toctree_includes.get(app.config.root_doc, ())
@@ -220,14 +218,6 @@ def forget(app, env, docname):
     getattr(env, "shown_sources", {}).pop(docname, None)
 
 
-def visit_source_reference(translator, node):
-    translator.visit_reference(node)
-
-
-def depart_source_reference(translator, node):
-    translator.depart_reference(node)
-
-
 def linkcode_resolve(domain, info):
     """API 쪽의 [소스] 링크입니다. 그 쪽은 ``reference/`` 아래에 있습니다."""
     _, _, module = info["module"].partition(".")
@@ -241,13 +231,10 @@ def linkcode_resolve(domain, info):
 def setup(app):
     app.add_config_value("repository_url", "", "env", str)
     app.add_config_value("repository_branch", "main", "env", str)
-    app.add_node(
-        source_reference, html=(visit_source_reference, depart_source_reference)
-    )
     app.add_role("src", SourceRole())
     app.add_directive("definition", Definition)
     app.connect("builder-inited", start)
     app.connect("env-purge-doc", forget)
     app.connect("doctree-resolved", resolve_links)
     app.connect("html-collect-pages", source_pages)
-    return {"parallel_read_safe": False, "env_version": 2}
+    return {"parallel_read_safe": False, "env_version": 3}

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 from package import modules, read
+from reading_time import times
 
 
 def borrowed(env):
@@ -18,6 +19,8 @@ def borrowed(env):
     parts = [
         {page: title.astext() for page, title in env.titles.items()},
         env.toctree_includes,
+        env.chapters,
+        times(env),
         env.toc_secnumbers,
         env.toc_fignumbers,
         env.shown_sources,
