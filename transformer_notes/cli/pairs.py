@@ -72,13 +72,13 @@ def _two_columns(path, rows, form):
         fields = [field.strip() for field in fields]
         if not any(fields):
             empty += 1
-        elif len(fields) == 2 and all(fields):
-            found.append(Row(*fields))
-        else:
-            given = f"칸 {len(fields)}개: {' | '.join(fields)}"
-            raise tables.refuse(path, number, f"'{form}'이", given)
-        if len("".join(fields)) > LONGEST:
-            raise tables.refuse(path, number, f"{LONGEST:,}글자 이하인 줄이", fields[0])
+            continue
+        pair = len(fields) == 2 and all(fields)
+        given = f"칸 {len(fields)}개: {' | '.join(fields)}"
+        tables.require(pair, path, number, f"'{form}'이", given)
+        short = len("".join(fields)) <= LONGEST
+        tables.require(short, path, number, f"{LONGEST:,}글자 이하인 줄이", fields[0])
+        found.append(Row(*fields))
     if found and empty:
         warn(f"{path}의 빈 줄 {empty:,}개를 건너뜁니다.")
     return found

@@ -52,9 +52,8 @@ def load_chatbot_csv(path):
     found = []
     for number, row in tables.read_csv(path, ("Q", "A", "label")):
         question, answer, label = row.values()
-        if not (question and answer):
-            raise tables.refuse(path, number, "빈 글이 아닌 Q와 A가", f"{row}")
-        if label not in ("0", "1", "2"):
-            raise tables.refuse(path, number, "0, 1, 2 가운데 하나인 label이", label)
+        whole, known = question and answer, label in ("0", "1", "2")
+        tables.require(whole, path, number, "빈 글이 아닌 Q와 A가", f"{row}")
+        tables.require(known, path, number, "0, 1, 2 가운데 하나인 label이", label)
         found.append(Conversation(question, answer, int(label)))
     return found

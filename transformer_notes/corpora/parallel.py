@@ -28,7 +28,7 @@ def load_parallel(source_path, target_path):
         )
     pairs = list(zip(*texts))
     for number, pair in enumerate(pairs, start=1):
-        if any(pair) and not all(pair):
-            empty = paths[pair.index("")]
-            raise tables.refuse(empty, number, "짝이 있는 글이", "")
+        empty = paths[bool(pair[0])]
+        whole = any(pair) == all(pair)
+        tables.require(whole, empty, number, "짝이 있는 글이", "")
     return [pair for pair in pairs if any(pair)]

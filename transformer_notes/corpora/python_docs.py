@@ -61,10 +61,8 @@ def load_python_docs(path):
 def _from_tsv(path):
     found = []
     for number, row in tables.read_tsv(path, ("document", "en", "ko")):
-        if not all(row.values()):
-            raise tables.refuse(
-                path, number, "빈 칸이 없는 줄이", " | ".join(row.values())
-            )
+        given = " | ".join(row.values())
+        tables.require(all(row.values()), path, number, "빈 칸이 없는 줄이", given)
         found.append(DocumentedPair(row["en"], row["ko"], row["document"]))
     return found
 

@@ -6,8 +6,9 @@ from transformer_notes.corpora import tables
 
 OFFICIAL = "id", "document", "label"
 RAW = "movie_id", "review_id", "rating", "document"
+_OFFICIAL = {"0": 0, "1": 1}
 #: 별점이 뜻하는 평가. 5부터 8까지는 어느 쪽도 아니어서 말뭉치에 없습니다.
-_LABELS = {"1": 0, "2": 0, "3": 0, "4": 0, "9": 1, "10": 1}
+_RAW = {"1": 0, "2": 0, "3": 0, "4": 0, "9": 1, "10": 1}
 
 
 class Review(NamedTuple):
@@ -48,15 +49,10 @@ def load_reviews(path):
     found = []
     for number, row in tables.read_tsv(path, OFFICIAL, RAW):
         if "label" in row:
-            label = {"0": 0, "1": 1}.get(row["label"])
-            expected = "0이나 1인 label이"
+            given, labels, expected = row["label"], _OFFICIAL, "0이나 1인 label이"
         else:
-            label = _LABELS.get(row["rating"])
-            expected = "1–4나 9–10인 rating이"
-        if label is None:
-            raise tables.refuse(
-                path, number, expected, row.get("label", row.get("rating"))
-            )
+            given, labels, expected = row["rating"], _RAW, "1–4나 9–10인 rating이"
+        tables.require(given in labels, path, number, expected, given)
         if row["document"]:
-            found.append(Review(row["document"], label, row.get("movie_id")))
+            found.append(Review(row["document"], labels[given], row.get("movie_id")))
     return found

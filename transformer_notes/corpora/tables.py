@@ -130,6 +130,12 @@ def refuse(path, number, expected, given):
     )
 
 
+def require(good, path, number, expected, given):
+    """good이 아니면 그 줄을 거절합니다."""
+    if not good:
+        raise refuse(path, number, expected, given)
+
+
 def _named(path, rows, headers, split):
     """칸의 끝을 다듬고, 첫 줄에 맞는 이름을 답니다. 빈 줄은 건너뜁니다."""
     names = None
@@ -139,15 +145,13 @@ def _named(path, rows, headers, split):
             continue
         if names is None:
             names = tuple(fields)
-            if names not in headers:
-                expected = " 또는 ".join(f"'{', '.join(header)}'" for header in headers)
-                expected = f"{split} 이름({expected})이"
-                raise refuse(path, number, expected, ", ".join(fields))
-        elif len(fields) != len(names):
-            given = f"{len(fields)}칸: {' | '.join(fields)}"
-            expected = f"{split} {len(names)}칸({', '.join(names)})이"
-            raise refuse(path, number, expected, given)
-        else:
-            yield number, dict(zip(names, fields))
+            expected = " 또는 ".join(f"'{', '.join(header)}'" for header in headers)
+            expected = f"{split} 이름({expected})이"
+            require(names in headers, path, number, expected, ", ".join(fields))
+            continue
+        given = f"{len(fields)}칸: {' | '.join(fields)}"
+        expected = f"{split} {len(names)}칸({', '.join(names)})이"
+        require(len(fields) == len(names), path, number, expected, given)
+        yield number, dict(zip(names, fields))
     if names is None:
         raise ValueError(f"{path}에는 줄이 하나라도 필요합니다. 받은 것: 빈 파일.")
