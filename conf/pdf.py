@@ -14,6 +14,8 @@ import tempfile
 from pathlib import Path
 
 import leaves
+import pypdf
+from playwright.sync_api import sync_playwright
 
 BOOK = leaves.BUILD / "transformer-notes.pdf"
 
@@ -24,14 +26,6 @@ def main():
         sys.exit(
             "PDF를 만들 chromium이 없습니다. 데비안이나 우분투라면 "
             "'sudo apt install chromium'으로 설치한 뒤 다시 실행해 주세요."
-        )
-    try:
-        import pypdf
-        from playwright.sync_api import sync_playwright
-    except ImportError as error:
-        sys.exit(
-            f"PDF를 만들 {error.name}가 없습니다. 'make environment'로 환경을 만든 뒤 "
-            "다시 실행해 주세요."
         )
     book = leaves.read()
     with tempfile.TemporaryDirectory(dir=leaves.BUILD) as folder:

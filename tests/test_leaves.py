@@ -205,14 +205,6 @@ def test_a_missing_tool_is_told_in_one_line(whole, tmp_path, monkeypatch):
     result = whole.python(whole.root / "conf" / "pdf.py")
     assert result.returncode == 1
     assert result.stdout.count("\n") == 1 and "apt install chromium" in result.stdout
-
-    (tmp_path / "chromium").touch(0o755)
-    absent = whole.root / "playwright.py"
-    absent.write_text("raise ImportError\n")
-    result = whole.python(whole.root / "conf" / "pdf.py")
-    absent.unlink()
-    assert result.returncode == 1
-    assert result.stdout.count("\n") == 1 and "make environment" in result.stdout
     assert not pdf(whole).exists()
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from transformer_notes import corpora
 from transformer_notes._files import contents
-from transformer_notes.cli.korean import BadInput, require, warn
+from transformer_notes.cli.korean import BadInput, os_error_reason, require, warn
 from transformer_notes.cli.recipes import RECIPES
 from transformer_notes.corpora import reviews, tables
 
@@ -45,10 +45,8 @@ def read(path):
         else:
             form = "입력,답" if comma else "입력<탭>답"
             found = _two_columns(path, rows(path), form)
-    except FileNotFoundError:
-        raise BadInput(f"파일이 없습니다: {path}.") from None
-    except IsADirectoryError:
-        raise BadInput(f"파일이 필요합니다. 받은 것: 폴더 {path}.") from None
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise BadInput(f"{os_error_reason(error)}: {path}.") from None
     except ValueError as error:
         raise BadInput(str(error)) from None
     require(found, f"{path}에는 짝이 되는 줄이 하나도 없습니다.")

@@ -8,13 +8,13 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import sys
 import tarfile
 import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from transformer_notes import _arguments
 from transformer_notes.corpora import tables
@@ -154,7 +154,7 @@ def download(name, folder=None, mirror=None, say=print):
     """
     dataset = DATASETS[_arguments.choice("name", name, DATASETS)]
     base = dataset.base if mirror is None else mirror.rstrip("/")
-    if not _is_address(base):
+    if not re.match("https?://[^/]", base):
         raise ValueError(
             "mirror에는 http나 https로 시작하는 주소가 필요합니다. "
             f"받은 것: {mirror!r}."
@@ -179,14 +179,6 @@ def _folder(given):
 
     chosen = given or os.environ.get(ENVIRONMENT) or pooch.os_cache("transformer-notes")
     return Path(chosen).expanduser()
-
-
-def _is_address(text):
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _is_whole(file, path):
