@@ -37,6 +37,20 @@ def test_every_kind_is_found_by_its_own_name_and_names_known_mistakes():
         assert {int(switch.split()[0]) for switch in kind.switches} <= set(TITLES)
 
 
+def test_judging_leaves_the_kinds_as_they_were():
+    check(look_ahead, "look_ahead_mask", mask_true="hide")
+    check(padding, "padding_mask", mask_true="hide")
+    assert not any(vars(kind) for kind in KINDS.values())
+
+
+def test_a_look_ahead_mask_may_take_token_ids():
+    def of_ids(ids):
+        return look_ahead(ids.shape[1])
+
+    assert check(of_ids, "look_ahead_mask").passed
+    assert check(lambda ids: ~of_ids(ids), "look_ahead_mask").mistakes == (2,)
+
+
 def test_importing_the_checker_imports_no_tensorflow_and_no_torch():
     code = (
         "import sys, transformer_notes.checker; "
@@ -107,7 +121,9 @@ def test_a_table_of_fixed_length_is_right():
         (lambda n, d: np.zeros((d, n + 1)), "모양은 (2, 2)이어야"),
         (lambda n, d: None, "텐서나 배열을 돌려주어야"),
         (lambda n, d: "표", "텐서나 배열을 돌려주어야"),
-        (lambda n, d: 2 * table(n, d), "식으로 계산한 값과 다릅니다"),
+        (lambda n, d: 2 * table(n, d), "나와야 할 값의 2배"),
+        (lambda n, d: table(n, d) + 1, "나와야 할 값보다 1만큼 큽니다"),
+        (lambda n, d: table(n + 1, d)[1:], "식으로 계산한 값과 다릅니다"),
     ],
 )
 def test_what_is_not_in_the_list_is_told_without_a_number(candidate, said):

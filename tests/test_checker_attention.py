@@ -53,11 +53,88 @@ def test_mistakes_of_attention_are_named_alone_and_in_pairs(subtests, count):
 
 
 @pytest.mark.parametrize("also", [(), (2,), (8,), (9,)])
-@pytest.mark.parametrize("multiply", ["large", "nan"])
-def test_every_way_of_multiplying_is_mistake_3(multiply, also):
-    report = check(with_mistakes((3, *also), multiply), "attention")
-    # NaN만 나오면 다른 실수는 보이지 않습니다
-    assert report.mistakes == ((3,) if multiply == "nan" else tuple(sorted((3, *also))))
+def test_multiplying_with_a_large_number_is_mistake_3_too(also):
+    report = check(with_mistakes((3, *also), "large"), "attention")
+    assert report.mistakes == tuple(sorted((3, *also)))
+
+
+def scored(change):
+    """점수를 `change(점수, 실수 마스크)`로 바꾸는 어텐션. 최댓값을 빼지 않습니다."""
+
+    def attention(query, key, value, mask):
+        scores = query @ np.swapaxes(key, -1, -2) / query.shape[-1] ** 0.5
+        weights = np.exp(change(scores, np.asarray(mask, np.float32)))
+        return weights / weights.sum(-1, keepdims=True) @ value
+
+    return attention
+
+
+@pytest.mark.parametrize(
+    "change, cause",
+    [
+        (lambda s, m: s + (1 - m) * -np.inf, "0에 무한대를 곱합니다"),
+        (lambda s, m: np.where(m == 1, 1e4 * s, -1e9), "수가 너무 커서 넘칩니다"),
+        (lambda s, m: np.where(m == 1, s, -1e9) / np.float32(0), "0으로 나눕니다"),
+    ],
+)
+def test_an_output_of_nan_is_named_for_what_it_is(change, cause):
+    report = check(scored(change), "attention")
+    assert (report.verdict, report.mistakes) == ("wrong", ()), str(report)
+    assert cause in str(report) and "번째 줄" in str(report)
+
+
+def test_tensors_that_turn_to_nan_are_called_nan():
+    def attention(query, key, value, mask):
+        scores = tf.matmul(query, key, transpose_b=True) / query.shape[-1] ** 0.5
+        hidden = 1 - tf.cast(mask, tf.float32)
+        return tf.matmul(tf.nn.softmax(scores + hidden * -np.inf), value)
+
+    report = check(attention, "attention")
+    assert (report.verdict, report.mistakes) == ("wrong", ()), str(report)
+    assert "NaN" in str(report) and "0 · ∞" in str(report)
+
+
+def test_masks_are_shown_as_they_were_put_in():
+    def attention(query, key, value, mask):
+        seen.append(np.array(mask))
+        return with_mistakes((8,))(query, key, value, ~np.asarray(mask, bool))
+
+    seen = []
+    report = check(attention, "attention", mask_true="hide")
+    assert report.mistakes == (8,)
+    assert any(np.array_equal(report.example.inputs["mask"], mask) for mask in seen)
+
+
+def test_the_other_polarity_is_hinted_at_when_masks_seem_flipped():
+    assert "--mask-true hide" in str(check(with_mistakes((2,)), "attention"))
+
+
+def test_an_always_failing_function_is_told_of_the_usual_shapes():
+    def attention(query, key, value, mask):
+        raise ValueError("아직")
+
+    assert "query (1, 2, 2)" in str(check(attention, "attention"))
+
+
+def test_joining_heads_in_another_order_than_they_were_split_is_right():
+    """이어 붙이는 차례가 다르면 W^O의 행의 차례가 다를 뿐입니다."""
+
+    class Strided:
+        def __init__(self, d_model, num_heads):
+            rng = np.random.default_rng(1)
+            self.heads = num_heads
+            self.maps = [rng.normal(size=(d_model, d_model)) for _ in range(4)]
+
+        def __call__(self, query, key, value, mask):
+            def split(x, w):  # 홀수 열과 짝수 열처럼 건너뛰며 나눕니다
+                x = (x @ w).reshape(*x.shape[:2], -1, self.heads)
+                return x.transpose(0, 3, 1, 2)
+
+            heads = (split(x, w) for x, w in zip((query, key, value), self.maps))
+            output, _ = with_mistakes(())(*heads, mask)
+            return output.swapaxes(1, 2).reshape(query.shape) @ self.maps[3]
+
+    assert check(Strided, NAME).passed
 
 
 @pytest.mark.parametrize("also", [(), (2,), (8,), (9,)])
@@ -142,8 +219,13 @@ def test_a_mask_that_hides_where_true_is_told_by_mask_true(dtype):
 @pytest.mark.parametrize(
     "change, said",
     [
-        (lambda f: lambda q, k, v: f(q, k, v, np.ones(1)), "가린 키의 값"),
-        (lambda f: lambda q, k, v, m: 2 * f(q, k, v, m)[0], "가중치의 합"),
+        (
+            lambda f: (
+                lambda q, k, v, m: f(q, k, v, m)[0] + v[..., -1:, :] - v[..., :1, :]
+            ),
+            "가린 키의 값",
+        ),
+        (lambda f: lambda q, k, v, m: 2 * f(q, k, v, m)[0], "나와야 할 값의 2배"),
         (lambda f: lambda q, k, v, m: f(q, k, v, m)[0] / 0, "NaN"),
         (lambda f: lambda q, k, v, m: f(q / q.shape[-1], k, v, m), "식으로 계산한"),
         (

@@ -103,7 +103,7 @@ def test_what_cannot_be_read_is_said():
             return np.tanh(x)
 
     report = check(Secret(), "feed_forward")
-    assert report.passed and "가중치를 읽지 못해" in str(report)
+    assert report.verdict == "unjudged" and "가중치를 읽지 못했습니다" in str(report)
 
 
 # ---------------------------------------------------------------- 층 정규화
@@ -155,8 +155,14 @@ def test_honest_norms_are_right(candidate):
 
 
 @pytest.mark.parametrize(
-    "candidate", [lambda x, y: x + y, lambda x, y: bare(0 * x, y), lambda x, y: y]
+    "candidate, known",
+    [
+        (lambda x, y: x + y, (50,)),
+        (lambda x, y: bare(0 * x, y), (48,)),
+        (lambda x, y: y, (48, 50)),
+        (lambda x, y: bare(2 * x, y), (49,)),
+    ],
 )
-def test_a_missing_norm_or_residual_is_none_of_the_known_mistakes(candidate):
+def test_a_missing_norm_or_residual_is_named(candidate, known):
     report = check(candidate, "add_norm")
-    assert (report.passed, report.mistakes) == (False, ())
+    assert (report.passed, report.mistakes) == (False, known)

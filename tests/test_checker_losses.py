@@ -147,10 +147,13 @@ def test_honest_accuracies_pass(right):
     assert check(right, "accuracy").passed
 
 
-def per_sentence(labels, logits):
-    log_p, real = log_softmax(logits), labels != 0
-    each = -np.take_along_axis(log_p, labels[..., None], -1)[..., 0]
-    return ((each * real).sum(1) / real.sum(1)).mean()
+def divergence(labels, logits, smoothing=0.1):
+    """목표 분포와의 KL 발산. 목표의 엔트로피만큼 손실보다 작습니다."""
+    log_p, hot = log_softmax(logits), np.eye(logits.shape[-1])[labels]
+    others = (1 - hot) * (np.arange(logits.shape[-1]) > 0)
+    q = (1 - smoothing) * hot + smoothing * others / (logits.shape[-1] - 2)
+    each = (q * (np.log(np.where(q > 0, q, 1)) - log_p)).sum(-1)
+    return each[labels != 0].mean()
 
 
 def of_probabilities(labels, logits):
@@ -161,10 +164,11 @@ def of_probabilities(labels, logits):
 @pytest.mark.parametrize(
     "wrong, sentence",
     [
-        (per_sentence, "진짜 토큰마다 같은 몫"),
+        (lambda *given: cross_entropy(())(*given) / np.log(2), "로그의 밑이"),
+        (lambda *given: divergence(*given), "KL 발산"),
         (of_probabilities, "같은 수를 더하면"),
         (lambda labels, logits: logits, "스칼라를 돌려주어야"),
-        (lambda labels, logits: np.nan, "유한한 수가 아닙니다"),
+        (lambda labels, logits: np.nan, "NaN이나 무한대"),
         (lambda labels, logits: float(logits.sum()), "패딩"),
     ],
 )
@@ -266,6 +270,13 @@ def test_step_zero_whole_steps_and_tensors_in_the_settings_are_named(wrong):
             lambda step, d_model, warmup: from_one(step, 1, warmup),
             "d_model^-0.5의 크기",
         ),
+        (
+            lambda step, d_model=512, warmup_steps=4000: from_one(
+                step, 1, warmup_steps
+            ),
+            "d_model^-0.5의 크기",
+        ),
+        (lambda *given: 2 * from_one(*given), "나와야 할 값의 2배"),
     ],
 )
 def test_a_wrong_formula_is_described_and_not_accused(wrong, sentence):

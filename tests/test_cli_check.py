@@ -54,6 +54,24 @@ def the_error(result):
 # --- 판정 ----------------------------------------------------------------------------
 
 
+UNREAD = """
+import numpy as np
+
+class Secret:
+    __slots__ = ()
+
+    def __call__(self, x):
+        return np.tanh(x)
+
+feed_forward = Secret()
+"""
+
+
+def test_what_cannot_be_judged_ends_with_3(judged):
+    unknown = judged(UNREAD, code=3, kind="feed_forward")
+    assert "모르겠습니다: 위치별" in unknown.stdout and "맞습니다" not in unknown.stdout
+
+
 def test_right_code_ends_with_0_and_wrong_code_with_1_and_its_name(judged):
     right = judged(RIGHT, code=0)
     assert "실수" not in right.stdout and right.stderr == ""

@@ -26,6 +26,7 @@ HONEST = sorted((HERE / "variants").glob("*/*.py"))
 PLANTED = sorted((HERE / "planted").glob("*.py"))
 #: 목록의 마지막 절이 검사기가 알아본다고 한 실수.
 SEEN = {*range(1, 6), *range(7, 18), 19, 20, *range(22, 31), *range(33, 37), 41}
+SEEN |= {*range(45, 54)}
 
 
 def kind_of(path):

@@ -5,22 +5,19 @@ import itertools
 
 import numpy as np
 
+from transformer_notes.checker import names
 from transformer_notes.checker.kinds import Case, Kind, in_shape, subsets, to_array
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.tensors import SINGLE, close, to_numpy
 
 LARGE = 1e9
-QUERY = ("query", "q", "queries", "xq", "x_q", "query_vectors")
-KEY = ("key", "k", "keys", "xk", "x_k", "key_vectors")
-VALUE = ("value", "v", "values", "xv", "x_v", "value_vectors")
-MASK = ("mask", "attention_mask", "attn_mask", "m", "visible", "msk")
 #: 가려진 점수를 다루는 정직한 방법. 볼 것이 하나도 없을 때에만 서로 다릅니다.
 FILLS = ("select", "add", "nan", "zero")
 #: (쿼리, 키, 값)의 자리에 온 인자의 번호.
 ROLES = tuple(
     "11 " + "".join(order) for order in list(itertools.permutations("012"))[1:]
 )
-MASKING = ("2", "3 zero", "3 large", "3 product", "3 infinite", "3 nan", "4", "5")
+MASKING = ("47", "2", "3 zero", "3 large", "3 product", "3 infinite", "4", "5")
 
 
 def attend(query, key, value, visible, switches, fill="select", scale=None):
@@ -28,6 +25,8 @@ def attend(query, key, value, visible, switches, fill="select", scale=None):
     scores = query @ np.swapaxes(key, -1, -2)
     if "8" not in switches:
         scores = scores / np.sqrt(scale or query.shape[-1])
+    if "47" in switches:
+        visible = np.ones_like(visible)
     if "2" in switches:
         visible = ~visible
     if "5" in switches:
@@ -43,7 +42,7 @@ def attend(query, key, value, visible, switches, fill="select", scale=None):
         scores = np.where(visible, 0, scores * -LARGE)
     elif "3 infinite" in switches:
         scores = np.where(visible, scores, scores * -np.inf)
-    elif {"3 nan", "4"} & switches:
+    elif "4" in switches:
         scores = np.full(scores.shape, np.nan)
     elif fill == "add":
         scores = scores + np.where(visible, 0, -LARGE)
@@ -101,24 +100,33 @@ def visible_at(rng, *shape):
 class Masked(Kind):
     """쿼리, 키, 값, 마스크를 받는 것들이 함께 쓰는 것."""
 
-    arguments = (QUERY, KEY, VALUE, MASK)
-    #: 후보가 반정밀도로 계산하는지.
-    half = False
+    arguments = (names.QUERY, names.KEY, names.VALUE, names.MASK)
+    masks = ("mask",)
 
     def prepare(self, trial):
-        """모두 NaN이면, 마스크 없이 불러서 반정밀도로 계산하는지 봅니다."""
+        """후보가 반정밀도로 계산하는지를 결과마다 적어 둡니다."""
+        if self._in_half(trial):
+            for group in trial.groups:
+                group.outcomes = [
+                    dataclasses.replace(outcome, half=True)
+                    for outcome in group.outcomes
+                ]
+
+    def _in_half(self, trial):
+        """결과가 모두 NaN이면 마스크 없이 불러서 반정밀도인지 봅니다."""
         group = trial.groups[0]
-        self.half = any(outcome.tolerance > SINGLE for outcome in group.outcomes)
+        if any(outcome.tolerance > SINGLE for outcome in group.outcomes):
+            return True
         broken = [
             outcome.value is not None and np.isnan(outcome.value).all()
             for outcome in group.outcomes
         ]
-        if self.half or not any(broken):
-            return
+        if not any(broken):
+            return False
         case = group.cases[-1]
         outcome = trial.call(_with(case, mask=None))
         if outcome.value is None:
-            return
+            return False
         plain = _with(case, mask=np.ones_like(case.inputs["mask"]))
         expected = [
             self.expected(plain, switches, reading)[0]
@@ -126,19 +134,27 @@ class Masked(Kind):
             if self.compatible(switches)
             for reading in group.readings
         ]
-        self.half = not any(close(outcome.value, e, 1e-5) for e in expected) and any(
+        return not any(close(outcome.value, e, 1e-5) for e in expected) and any(
             close(outcome.value, e, 1e-2) for e in expected
         )
+
+    def forgives(self, case):
+        """볼 것이 하나도 없는 행은 무엇이 나와도 됩니다."""
+        return not case.inputs["mask"].any(-1).all()
+
+    def compatible(self, switches):
+        crowded = "47" in switches and bool(switches & {*MASKING[1:]})
+        return not crowded and super().compatible(switches)
 
     def styles(self):
         return [(rank, kind) for kind in ("bool", "float32") for rank in self.ranks]
 
-    def placed(self, mask, style):
+    def placed(self, mask, style, mask_true):
         """마스크를 그 꼴로, 후보의 뜻대로 바꿉니다."""
         if mask is None:
             return None
         rank, dtype = style
-        mask = ~mask if self.mask_true == "hide" else mask
+        mask = ~mask if mask_true == "hide" else mask
         if rank == 4:
             mask = mask[:, np.newaxis]
         return (mask[0] if rank == 2 else mask).astype(dtype)
@@ -151,10 +167,10 @@ class Masked(Kind):
             expected, weights, free = self.expected(case, switches, reading)
         except (ValueError, IndexError):
             return outcome.value is None
-        if outcome.value is None or ("4" in switches) > self.half:
+        if outcome.value is None or ("4" in switches) > outcome.half:
             return False
-        if "3 nan" in switches and self.half:
-            return False
+        if "4" not in switches and np.isnan(outcome.value).all():
+            return False  # NaN뿐이면 무엇이든 설명하고, 아무것도 설명하지 않습니다
         given = np.where(free[..., np.newaxis], 0, outcome.value)
         expected = np.where(free[..., np.newaxis], 0, expected)
         if "14" not in switches:
@@ -235,7 +251,14 @@ class Attention(Masked):
     name = "attention"
     title = "스케일드 닷 프로덕트 어텐션"
     switches = (*MASKING, "8", "9", *ROLES, "14")
-    ranks = (4, 3, 2)
+    ranks = (3, 4, 2)
+    shapes = {
+        "query": "(batch, length_q, d_k)",
+        "key": "(batch, length_k, d_k)",
+        "value": "(batch, length_k, d_v)",
+        "mask": "(batch, length_q, length_k)",
+    }
+    returns = "(batch, length_q, d_v), 또는 (출력, 가중치)"
 
     def cases(self, rng, size):
         def case(batch, length_q, length_k, d_k, d_v, mask):
@@ -274,7 +297,7 @@ class Attention(Masked):
             values = [value[:, np.newaxis] for value in values]
         elif rank == 2:
             values = [value[0] for value in values]
-        return *values, self.placed(mask, style)
+        return *values, self.placed(mask, style, mask_true)
 
     def read(self, raw, case):
         part = raw[0] if isinstance(raw, tuple | list) and len(raw) else raw
@@ -287,7 +310,7 @@ class Attention(Masked):
             array = array[np.newaxis]
         return in_shape(array, shape)
 
-    def readings(self, built, size):
+    def readings(self, group):
         return FILLS
 
     def expected(self, case, switches, reading):

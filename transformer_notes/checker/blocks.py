@@ -5,15 +5,13 @@ import itertools
 
 import numpy as np
 
-from transformer_notes.checker import projections
+from transformer_notes.checker import names, projections
 from transformer_notes.checker.kinds import Case, Kind, first, in_shape, to_array
 from transformer_notes.checker.messages import Example
-from transformer_notes.checker.projections import D_MODEL
 from transformer_notes.checker.tensors import SINGLE, close, like
 from transformer_notes.checker.weights import collect
 
 EPSILONS = (0.0, *(10.0**-k for k in range(2, 16)))
-X = ("x", "inputs", "input", "x_in", "residual", "h", "hidden", "inp", "tensor")
 
 
 class Embedding(Kind):
@@ -24,11 +22,10 @@ class Embedding(Kind):
 
     name = "embedding"
     title = "토큰 임베딩"
-    arguments = (("token_ids", "ids", "tokens", "x", "inputs", "input_ids", "seq"),)
-    factory = (
-        ("vocab_size", "vocab", "n_vocab", "num_embeddings", "input_dim", "v"),
-        (*D_MODEL, "output_dim"),
-    )
+    arguments = (names.TOKEN_IDS,)
+    factory = (names.VOCAB_SIZE, names.D_MODEL)
+    shapes = {"token_ids": "정수, (batch, length)"}
+    returns = "(batch, length, d_model)"
     sizes = ((3, 4), (7, 6))
     switches = ("22 none", "22 divide")
 
@@ -45,10 +42,10 @@ class Embedding(Kind):
         array, shape = to_array(first(raw)), case.inputs["token_ids"].shape
         return in_shape(array, (*shape, array.shape[-1] if array.ndim else 1))
 
-    def readings(self, built, size):
-        tables = [array for _, array in collect(built) if array.ndim == 2]
+    def readings(self, group):
+        tables = [array for _, array in collect(group.built) if array.ndim == 2]
         tables += [table.T for table in tables]
-        shape = size if size[1] else None
+        shape = group.size if group.size[1] else None
         return [t for t in tables if t.shape == shape or shape is None]
 
     def reference(self, case, switches=frozenset(), reading=None):
@@ -79,12 +76,10 @@ class FeedForward(Kind):
 
     name = "feed_forward"
     title = "위치별 피드포워드 신경망"
-    arguments = (X,)
-    factory = (
-        D_MODEL,
-        ("d_ff", "dff", "ff_dim", "ffn_dim", "d_hidden", "inner", "inner_dim")
-        + ("hidden", "hidden_dim", "d_inner", "dim_feedforward", "intermediate_size"),
-    )
+    arguments = (names.X,)
+    factory = (names.D_MODEL, names.D_FF)
+    shapes = {"x": "(batch, length, d_model)"}
+    returns = "x와 같은 모양"
     sizes = ((2, 3), (4, 7))
     switches = ("23", "24")
 
@@ -99,10 +94,10 @@ class FeedForward(Kind):
     def read(self, raw, case):
         return in_shape(to_array(first(raw)), case.inputs["x"].shape)
 
-    def readings(self, built, size):
-        width = size[0]
+    def readings(self, group):
+        width = group.size[0]
         found = []
-        for kernels, biases in projections.kernels_and_biases(built, width):
+        for kernels, biases in projections.kernels_and_biases(group.built, width):
             if len(kernels) != 2:
                 continue
             for a, b in ((0, 1), (1, 0)):
@@ -161,20 +156,13 @@ class AddNorm(Kind):
 
     name = "add_norm"
     title = "잔차 연결과 층 정규화"
-    arguments = (
-        X,
-        (
-            "sublayer_output",
-            "sublayer",
-            "y",
-            "sub",
-            "output",
-            "fx",
-            "sublayer_out",
-            "out",
-        ),
-    )
-    factory = ((*D_MODEL, "size", "features", "normalized_shape", "n_features"),)
+    arguments = (names.X, names.SUBLAYER)
+    factory = (names.D_MODEL,)
+    shapes = {
+        "x": "(batch, length, d_model)",
+        "sublayer_output": "x와 같은 모양, 또는 그것을 내는 함수",
+    }
+    returns = "x와 같은 모양"
     sizes = ((4,), (6,))
     switches = (
         "26 axes",
@@ -183,10 +171,12 @@ class AddNorm(Kind):
         "26 outside",
         "28",
         "28 inner",
-        "28 bare",
+        "45",
+        "48",
+        "49 twice",
+        "50",
     )
     shown = (27,)
-    together = 3
 
     def sizes_of(self, built):
         flat = {a.size for _, a in collect(built) if a.ndim == 1}
@@ -218,9 +208,10 @@ class AddNorm(Kind):
     def read(self, raw, case):
         return in_shape(to_array(first(raw)), case.inputs["x"].shape)
 
-    def readings(self, built, size):
-        scales = [a.ravel() for _, a in collect(built) if a.size == size[0]]
-        ones, zeros = np.ones(size[0]), np.zeros(size[0])
+    def readings(self, group):
+        width = group.size[0]
+        scales = [a.ravel() for _, a in collect(group.built) if a.size == width]
+        ones, zeros = np.ones(width), np.zeros(width)
         ways = [(scale, zeros, scale, zeros) for scale in scales]
         ways.append((ones, zeros, ones, zeros))
         if len(scales) < 4:
@@ -246,7 +237,8 @@ class AddNorm(Kind):
 
     def compatible(self, switches):
         axes = {"26 axes", "26 batch"} & switches
-        return len(axes) < 2 and sum(s.startswith("28") for s in switches) < 2
+        wrong = switches & {"28", "28 inner", "45", "48", "49 twice"}
+        return len(axes) < 2 and len(wrong) < 2
 
     def reference(self, case, switches=frozenset(), reading=None):
         x = np.asarray(case.inputs["x"], np.float64)
@@ -264,13 +256,13 @@ class AddNorm(Kind):
                 spread = np.sqrt(variance + reading.epsilon)
             return center / spread * gamma + beta
 
-        wrong = {"28", "28 inner", "28 bare"} & switches
-        inner = norm(x, *reading.other)
-        residual = inner if wrong else x
+        inner = x if reading.before and "50" in switches else norm(x, *reading.other)
+        residual = inner if {"28", "28 inner", "45"} & switches else x
+        residual = residual * (2 if "49 twice" in switches else "48" not in switches)
         if reading.before:
             return residual + inner @ matrix
         total = residual + (inner if "28 inner" in switches else x) @ matrix
-        return total if "28 bare" in switches else norm(total)
+        return total if {"45", "50"} & switches else norm(total)
 
     def agrees(self, outcome, case, switches, reading):
         tiny = np.abs(case.inputs["x"]).max() < 0.1

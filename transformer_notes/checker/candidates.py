@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import itertools
 import random
 import re
 import traceback
@@ -14,6 +15,7 @@ import numpy as np
 
 from transformer_notes.checker import weights
 from transformer_notes.checker.kinds import Misfit, Outcome
+from transformer_notes.checker.names import DROPOUT
 from transformer_notes.checker.tensors import (
     BACKENDS,
     loaded,
@@ -22,8 +24,6 @@ from transformer_notes.checker.tensors import (
 )
 
 HERE = str(Path(__file__).parent)
-#: 만들 때 드롭아웃의 비율로 보고 채우는 인자의 이름.
-DROPOUT = ("dropout", "dropout_rate", "rate", "drop", "p_drop", "drop_rate", "p")
 #: TensorFlow의 오류에 섞이는 색.
 _COLOURS = re.compile(r"\x1b\[\d*m")
 #: 실행할 때마다 달라지는 주소.
@@ -42,6 +42,8 @@ class Failure:
     #: 그때 넣은 것의 모양.
     shapes: str
     inputs: dict
+    #: 예외가 난 후보의 코드. 없으면 None입니다.
+    code: object = None
 
 
 class Candidate:
@@ -70,11 +72,11 @@ class Candidate:
     def _makes(self):
         if framework(self.target) or not inspect.isroutine(self.target):
             return False
-        names = [p.name for p in _parameters(self.target)]
+        names = [p.name for p in parameters(self.target)]
         if match(names, self.kind.arguments):
             return False
         try:
-            made = construct(self.target, self.kind.factory, self.kind.sizes[0])
+            made = construct(self.target, self.kind, self.kind.sizes[0])
         except Exception:  # 만드는 함수가 아닙니다
             return False
         return callable(made)
@@ -83,19 +85,40 @@ class Candidate:
         """그 크기로 만듭니다. 만들어진 것이면 그대로 돌려줍니다."""
         if self.ready:
             return self.target
-        return construct(self.target, self.kind.factory, size)
+        return construct(self.target, self.kind, size)
 
     def order(self):
-        """인자의 차례가 우리와 달라 이름대로 넣었으면 그 차례를 말합니다."""
-        names = [parameter.name for parameter in _parameters(self.target)]
-        if inspect.isclass(self.target):
-            method = getattr(self.target, "call", getattr(self.target, "forward", None))
-            names = [parameter.name for parameter in _parameters(method)]
-        matched = None if self.adapter else match(names, self.kind.arguments)
-        ordered = [name for name in names if matched and name in matched]
+        """인자를 이름대로 넣었는데 차례가 우리와 다르면 그 차례를 말합니다."""
+        matched = match(self._names(), self.kind.arguments)
+        ordered = [name for name in self._names() if matched and name in matched]
         if not matched or ordered == matched:
             return ()
         return (f"인자를 이름대로 넣었습니다. 차례는 {', '.join(ordered)}입니다.",)
+
+    def unnamed(self):
+        """인자의 이름을 알아보지 못해 차례대로 넣었으면 그렇다고 말합니다."""
+        wanted, names = self.kind.arguments, self._names()
+        if len(wanted) < 2 or len(names) < len(wanted) or match(names, wanted):
+            return ()
+        ours = ", ".join(aliases[0] for aliases in wanted)
+        return (
+            f"인자의 이름을 알아보지 못해 {ours}의 차례대로 넣었습니다. 차례가 다르면 "
+            "adapter로 이어 주세요.",
+        )
+
+    def _names(self):
+        """부를 때의 인자의 이름들. 어댑터나 만드는 함수이면 모릅니다."""
+        target = self.target
+        if self.adapter or not (self.ready or inspect.isclass(target)):
+            return []
+        if inspect.isclass(target):
+            calls = (getattr(target, n, None) for n in ("call", "forward", "__call__"))
+            target = next(filter(None, calls), target)
+        return [p.name for p in parameters(target) if p.name != "self"]
+
+    def takes(self, built):
+        """부를 때 받는 인자의 이름들입니다. 어댑터를 거치면 모릅니다."""
+        return () if self.adapter else tuple(p.name for p in parameters(built))
 
     def call(self, built, arguments, backend, case, training=False):
         """한 번 부릅니다. 결과는 `Outcome`이고 예외를 내지 않습니다."""
@@ -114,9 +137,9 @@ class Candidate:
         return self.outcome(raw, case)
 
     def _keywords(self, built, case, training):
-        parameters = _parameters(built)
-        names = [parameter.name for parameter in parameters]
-        needed = [p.name for p in parameters if p.default is p.empty]
+        taken = parameters(built)
+        names = [parameter.name for parameter in taken]
+        needed = [p.name for p in taken if p.default is p.empty]
         known = self.kind.extras
         return {
             **({"training": training} if "training" in names else {}),
@@ -131,24 +154,24 @@ class Candidate:
             value = self.kind.read(raw, case)
         except Misfit as misfit:
             return Outcome(raw=raw, misfit=str(misfit))
+        if self.kind.gives_mask and self.mask_true == "hide":
+            value = 1 - value
         return Outcome(value, raw, tolerance_of(part))
 
 
 def invoke(built, arguments, values, keywords):
     """이름을 알아볼 수 있으면 이름으로, 아니면 순서대로 넣습니다."""
-    parameters = _parameters(built)
-    names = [parameter.name for parameter in parameters]
+    taken = parameters(built)
+    names = [parameter.name for parameter in taken]
     matched = match(names, arguments)
-    if matched and not any(p.kind is p.POSITIONAL_ONLY for p in parameters):
+    if matched and not any(p.kind is p.POSITIONAL_ONLY for p in taken):
         by_name = dict(zip(matched, values))
         # Keras의 층은 텐서가 아닌 것을 첫째 자리에서만 이름 없이 받습니다
         leading = [by_name.pop(names[0])] if names[0] in by_name else []
         return built(*leading, **by_name, **keywords)
-    takes = [
-        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    takes = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     takes = [p for p in takes if p.name not in keywords]
-    if parameters and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+    if taken and not any(p.kind is p.VAR_POSITIONAL for p in taken):
         values = values[: len(takes)]
         if framework(built) == "tensorflow":
             keywords |= {p.name: value for p, value in zip(takes[1:], values[1:])}
@@ -156,41 +179,54 @@ def invoke(built, arguments, values, keywords):
     return built(*values, **keywords)
 
 
-def construct(target, factory, size):
+def construct(target, kind, size):
     """크기를 넣어 만듭니다. 이름을 모르면 순서대로, 남으면 뒤부터 뺍니다."""
-    parameters = _parameters(target)
-    names = [parameter.name for parameter in parameters]
-    drop = {
-        p.name: 0.0
-        for p in parameters
-        if p.name.lower() in DROPOUT and p.default is p.empty
+    taken = parameters(target)
+    names = [parameter.name for parameter in taken]
+    matched = match(names, kind.factory)
+    known = dict.fromkeys(DROPOUT, 0.0) | kind.filled(size)
+    fill = {
+        p.name: known[p.name.lower()]
+        for p in taken
+        if p.name.lower() in known
+        and p.default is p.empty
+        and p.name not in (matched or ())
     }
-    matched = match(names, factory)
     if matched:
-        return target(**dict(zip(matched, size)), **drop)
+        return target(**dict(zip(matched, size)), **fill)
     needed = [
         p.name
-        for p in parameters
+        for p in taken
         if p.default is p.empty
-        and p.name not in drop
+        and p.name not in fill
         and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
-    partly = [match(names, (aliases,)) for aliases in factory]
+    partly = [match(names, (aliases,)) for aliases in kind.factory]
     named = {name[0]: value for name, value in zip(partly, size) if name}
     if set(needed) <= set(named):  # 크기의 일부만 받습니다
-        return target(**named, **drop)
-    return target(*size[: max(len(needed), 0)], **drop)
+        return target(**{**fill, **named})
+    return target(*size[: len(needed)], **fill)
 
 
 def match(names, arguments):
-    """인자마다 그 이름을 찾습니다. 하나라도 없거나 겹치면 None입니다."""
-    found = []
-    for aliases in arguments:
-        one = [name for name in names if name.lower() in aliases]
-        if len(one) != 1:
-            return None
-        found += one
-    return found if len(set(found)) == len(found) else None
+    """인자마다 그 이름을 찾습니다. 뜻이 가장 뚜렷한 짝이고, 없으면 None입니다."""
+    every = [
+        [
+            (aliases.index(name.lower()), name)
+            for name in names
+            if name.lower() in aliases
+        ]
+        for aliases in arguments
+    ]
+    pairings = [
+        pairs
+        for pairs in itertools.product(*every)
+        if len({name for _, name in pairs}) == len(pairs)
+    ]
+    if not pairings or not arguments:
+        return None
+    best = min(pairings, key=lambda pairs: sum(rank for rank, _ in pairs))
+    return [name for _, name in best]
 
 
 def framework(target):
@@ -242,11 +278,13 @@ def quiet():
 
 def failure_of(error, inputs):
     """예외와, 후보의 코드에서 그것이 난 줄과, 넣은 것의 모양을 적습니다."""
-    place = ""
-    for frame in traceback.extract_tb(error.__traceback__):
+    place, code = "", None
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame, (raw, _) in zip(frames, traceback.walk_tb(error.__traceback__)):
         ours = frame.filename.startswith(HERE)
         if not ours and "-packages" not in frame.filename and frame.line:
             place = f"{Path(frame.filename).name}의 {frame.lineno}번째 줄: {frame.line}"
+            code = raw.f_code
     shapes = ", ".join(
         f"{name} {value.shape}" if isinstance(value, np.ndarray) else f"{name} {value}"
         for name, value in inputs.items()
@@ -255,10 +293,11 @@ def failure_of(error, inputs):
     said = _COLOURS.sub("", str(error)).partition("\nArguments received by")[0]
     said = _ADDRESS.sub("", said).strip()[:600]
     text = f"{type(error).__name__}: {said}"
-    return Failure(text, place, f"넣은 것: {shapes}" if shapes else "", inputs)
+    return Failure(text, place, f"넣은 것: {shapes}" if shapes else "", inputs, code)
 
 
-def _parameters(target):
+def parameters(target):
+    """부를 때 받는 인자들입니다. 알 수 없으면 비어 있습니다."""
     for name in ("call", "forward"):
         if framework(target) and not inspect.isclass(target):
             target = getattr(target, name, target)

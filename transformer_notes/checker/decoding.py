@@ -22,32 +22,12 @@ import dataclasses
 
 import numpy as np
 
-from transformer_notes.checker import oracles
+from transformer_notes.checker import names, oracles
 from transformer_notes.checker.kinds import Case, Kind, Misfit
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.oracles import BOS, EOS
 from transformer_notes.checker.tensors import loaded
 
-MODEL = (
-    *("next_logits", "model", "logits_fn", "step_fn", "score_fn", "predict", "lm"),
-    *("next_token_logits", "fn", "f", "decoder", "get_logits", "next_logits_fn"),
-)
-BEGIN = (
-    *("bos", "bos_id", "start", "start_id", "sos", "sos_id", "bos_token", "begin"),
-    *("start_token", "sos_token", "bos_token_id", "start_symbol", "go"),
-)
-END = (
-    *("eos", "eos_id", "end", "end_id", "eos_token", "end_token", "eos_token_id"),
-    *("end_symbol", "stop"),
-)
-LENGTH = (
-    *("max_length", "max_len", "maxlen", "limit", "max_steps", "length", "n"),
-    *("max_tokens", "max_new_tokens", "steps", "max_seq_len", "max_iter"),
-)
-BEAMS = (
-    *("beam_size", "beam_width", "beams", "num_beams", "k", "width", "beam", "n_beams"),
-    *("b",),
-)
 #: 다른 줄의 토큰이라고 볼 만큼 작은 확률과 큰 확률.
 RARE, LIKELY = 1e-6, 0.2
 #: 답이 끝나는 길이보다 넉넉한 한도.
@@ -215,6 +195,13 @@ class Decoding(Kind):
     """그리디와 빔 탐색이 함께 쓰는 것."""
 
     first_style = True
+    shapes = {
+        "next_logits": "함수, 정수 (batch, n) → 로짓 (batch, vocab)",
+        "bos": "정수",
+        "eos": "정수",
+        "max_length": "정수, 만들 토큰의 한도",
+    }
+    returns = "번호의 목록이나 배열"
 
     def styles(self):
         """로짓의 꼴. 처음에는 후보가 준 번호의 꼴을 따릅니다."""
@@ -246,7 +233,7 @@ class Decoding(Kind):
         signs = {35: case.shorter, 36: case.stale, 19: case.unplaced}
         return any(signs[int(switch)](answer) for switch in switches)
 
-    def compared(self, case, outcome, reading=None):
+    def compared(self, case, outcome, reading=None, switches=frozenset()):
         if outcome.value is None:
             return super().compared(case, outcome, reading)
         answer = case.answer(outcome.value)
@@ -270,7 +257,7 @@ class Greedy(Decoding):
 
     name = "greedy"
     title = "그리디 디코딩"
-    arguments = (MODEL, BEGIN, END, LENGTH)
+    arguments = (names.MODEL, names.BEGIN, names.END, names.LIMIT)
     switches = ("19", "36")
 
     def cases(self, rng, size):
@@ -295,8 +282,9 @@ class BeamSearch(Decoding):
 
     name = "beam_search"
     title = "빔 탐색"
-    arguments = (MODEL, BEGIN, END, LENGTH, BEAMS)
+    arguments = (names.MODEL, names.BEGIN, names.END, names.LIMIT, names.BEAMS)
     switches = ("19", "35", "36")
+    shapes = Decoding.shapes | {"beam_size": "정수"}
 
     def cases(self, rng, size):
         worse = "점수가 가장 높은 답이 아닙니다."
@@ -319,7 +307,7 @@ class Endless(Search):
     def right(self, answer):
         limit = self.inputs["max_length"]
         path = [3 + place % 5 for place in range(len(answer.path))]
-        length_fits = limit - 2 <= len(answer.path) <= limit + 1
+        length_fits = limit - 2 <= len(answer.path) <= limit
         return list(answer.path) == path and length_fits and not answer.grew
 
 

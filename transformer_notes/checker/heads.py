@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 
-from transformer_notes.checker import projections
+from transformer_notes.checker import names, projections
 from transformer_notes.checker.attention import (
     MASKING,
     ROLES,
@@ -17,8 +17,6 @@ from transformer_notes.checker.attention import (
 from transformer_notes.checker.kinds import Case, first, in_shape, to_array
 from transformer_notes.checker.messages import Example
 
-NUM_HEADS = (*projections.HEADS, "head", "num_head")
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Heads:
@@ -29,8 +27,10 @@ class Heads:
     value: projections.Linear
     output: projections.Linear
     count: int
-    #: 헤드를 나눌 때 헤드의 번호가 앞의 축인지.
+    #: 헤드를 나눌 때와 이어 붙일 때, 헤드의 번호가 앞의 축인지. 달라도 W^O의 행의
+    #: 차례가 다를 뿐입니다.
     major: bool
+    joins_major: bool
     mistakes: tuple = ()
     wrong: str = ""
 
@@ -58,7 +58,7 @@ class MultiHeadAttention(Masked):
 
     name = "multi_head_attention"
     title = "멀티 헤드 어텐션"
-    factory = (projections.D_MODEL, NUM_HEADS)
+    factory = (names.D_MODEL, names.NUM_HEADS)
     sizes = ((4, 2), (12, 3))
     switches = (
         *MASKING,
@@ -68,13 +68,19 @@ class MultiHeadAttention(Masked):
     shown = (13,)
     together = 2
     ranks = (4, 3, 2)
-    #: d_model을 우리가 골랐는지. 아직 모르면 None입니다.
-    ours = None
+    shapes = {
+        "query": "(batch, length_q, d_model)",
+        "key": "(batch, length_k, d_model)",
+        "value": "(batch, length_k, d_model)",
+        "mask": "(batch, 1, length_q, length_k)",
+    }
+    returns = "(batch, length_q, d_model), 또는 (출력, 가중치)"
+
+    def filled(self, size):
+        d_model, heads = size
+        return dict.fromkeys(names.HEAD_DIM, d_model // heads) if heads else {}
 
     def sizes_of(self, built):
-        # 가중치가 없던 층의 d_model은 우리가 고른 것이므로 그것으로 나무라지 않습니다
-        if self.ours is None:
-            self.ours = not projections.kernel_sizes(built)
         return [(width, None) for width in projections.widths(built)]
 
     def cases(self, rng, size):
@@ -115,13 +121,13 @@ class MultiHeadAttention(Masked):
 
     def arrange(self, case, style, mask_true):
         *values, mask = case.inputs.values()
-        return *values, self.placed(mask, style)
+        return *values, self.placed(mask, style, mask_true)
 
     def read(self, raw, case):
         return in_shape(to_array(first(raw)), case.inputs["query"].shape)
 
-    def readings(self, built, size):
-        width, heads = size
+    def readings(self, group):
+        built, (width, heads) = group.built, group.size
         known = heads or projections.head_count(built)
         found = []
         for kernels, biases in projections.kernels_and_biases(built, width):
@@ -131,12 +137,14 @@ class MultiHeadAttention(Masked):
                     continue
                 wrong = "" if output else "이어 붙인 뒤의 선형 변환 W^O가 없습니다."
                 output = output or projections.linear(np.eye(width), None)
-                for count in [known] if known else _divisors(total):
+                for count in [known] if known else projections.divisors(total):
                     if total % count or value.kernel.shape[1] % count:
                         continue
-                    wide = count > 1 and total == count * width and not self.ours
-                    for major in (True, False)[: 1 + (1 < count < total)]:
-                        maps = query, key, value, output, count, major
+                    # 가중치가 없던 층의 d_model은 우리가 골랐으니 나무라지 않습니다
+                    wide = count > 1 and total == count * width and not group.fresh
+                    majors = (True, False)[: 1 + (1 < count < total)]
+                    for way in itertools.product(majors, majors):
+                        maps = query, key, value, output, count, *way
                         found.append(Heads(*maps, (13,) if wide else (), wrong))
         return found
 
@@ -208,7 +216,7 @@ def _split(x, reading, wrong):
 def _join(x, reading, wrong):
     *lead, count, length, depth = x.shape
     if not wrong:
-        x = np.swapaxes(x, -2, -3) if reading.major else np.moveaxis(x, -3, -1)
+        x = np.swapaxes(x, -2, -3) if reading.joins_major else np.moveaxis(x, -3, -1)
     return x.reshape(*lead, length, count * depth)
 
 
@@ -217,7 +225,8 @@ def _stacks(readings):
     groups = {}
     for reading in readings:
         shapes = reading.query.kernel.shape, reading.value.kernel.shape
-        key = reading.count, reading.major, bool(reading.wrong), *shapes
+        ways = reading.major, reading.joins_major
+        key = reading.count, *ways, bool(reading.wrong), *shapes
         groups.setdefault(key, []).append(reading)
     for alike in groups.values():
         maps = []
@@ -226,7 +235,8 @@ def _stacks(readings):
             kernel = np.stack([each.kernel for each in every])[:, np.newaxis]
             bias = np.stack([each.bias for each in every])[:, np.newaxis, np.newaxis]
             maps.append(projections.Linear(kernel, bias))
-        yield alike, Heads(*maps, alike[0].count, alike[0].major)
+        one = alike[0]
+        yield alike, Heads(*maps, one.count, one.major, one.joins_major)
 
 
 def _maps(kernels, biases, width, heads):
@@ -321,7 +331,3 @@ def _cut_inside(kernel, bias, pieces, heads):
         pieces,
         lambda a: a.reshape(len(a), -1, pieces).transpose(2, 0, 1),
     )
-
-
-def _divisors(total):
-    return [count for count in range(1, total + 1) if total % count == 0]

@@ -1,6 +1,6 @@
 """후보를 기준과 견주어 판정합니다."""
 
-import copy
+import dataclasses
 import functools
 import itertools
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from transformer_notes.checker import messages, weights
 from transformer_notes.checker.candidates import Candidate, failure_of, quiet
+from transformer_notes.checker.causes import causes
 from transformer_notes.checker.kinds import first, number
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.registry import KINDS
@@ -30,7 +31,8 @@ def check(candidate, what, *, mask_true="attend", adapter=None):
             후보가 클래스이면 만든 것을 받습니다.
 
     Returns:
-        `Report`. 맞았는지, 실수의 번호, 가장 작은 예, 읽을 글이 있습니다.
+        `Report`. 판정, 실수의 번호, 가장 작은 예, 읽을 글이 있습니다. 판정은 넷입니다:
+        맞음, 아는 실수, 다른 잘못, 그리고 **모름**. 값을 견주지 못하면 모르는 것입니다.
 
     Raises:
         ValueError: 모르는 `what`이나 `mask_true`.
@@ -40,8 +42,8 @@ def check(candidate, what, *, mask_true="attend", adapter=None):
         >>> def mine(length):
         ...     return np.triu(np.ones((length, length)))
         >>> report = check(mine, "look_ahead_mask", mask_true="hide")
-        >>> report.passed, report.mistakes
-        (False, (1,))
+        >>> report.verdict, report.mistakes
+        ('known', (1,))
     """
     for name, value, choices in (
         ("what", what, KINDS),
@@ -57,10 +59,8 @@ def check(candidate, what, *, mask_true="attend", adapter=None):
             "candidate에는 부를 수 있는 것이 필요합니다. "
             f"받은 것: {type(candidate).__name__}."
         )
-    kind = copy.copy(KINDS[what])
-    kind.mask_true = mask_true
     with quiet():
-        return _judge(kind, Candidate(candidate, kind, mask_true, adapter))
+        return _judge(Candidate(candidate, KINDS[what], mask_true, adapter))
 
 
 class Group:
@@ -70,6 +70,10 @@ class Group:
         kind = candidate.kind
         rng = np.random.default_rng(SEED)
         self.kind, self.size, self.built = kind, size, candidate.build(size)
+        #: 부를 때 받는 인자의 이름들.
+        self.names = candidate.takes(self.built)
+        #: 가중치가 아직 없던 것인지. 그 크기는 우리가 골랐습니다.
+        self.fresh = candidate.ready and not weights.collect(self.built)
         cases = enumerate(kind.cases(rng, size))
         cases = {i: case for i, case in cases if kind.takes(case, style)}
         self.places, self.cases = list(cases), list(cases.values())
@@ -87,7 +91,7 @@ class Group:
     def readings(self):
         """가중치를 읽는 방법들. 드러난 잘못이 적은 것이 먼저입니다."""
         return sorted(
-            self.kind.readings(self.built, self.size),
+            self.kind.readings(self),
             key=lambda r: (bool(wrong_in(r)), len(mistakes_of(r))),
         )
 
@@ -98,6 +102,11 @@ class Group:
 
     def pairs(self):
         return zip(self.cases, self.outcomes)
+
+    def other_batches(self):
+        """첫 사례와 배치의 크기가 다른 사례들의 결과입니다."""
+        start = self.cases[0].batch
+        return [outcome for case, outcome in self.pairs() if case.batch != start]
 
 
 class Trial:
@@ -112,7 +121,7 @@ class Trial:
             sizes = self.kind.sizes_of(candidate.target)
         for size in sizes:
             group = Group(candidate, size, backend, style)
-            if candidate.ready:
+            if candidate.ready and sizes is not self.kind.sizes:
                 if not group.failed or not self.groups:
                     self.groups = [group]
                 if not group.failed:
@@ -127,9 +136,19 @@ class Trial:
     def failed(self):
         return all(group.failed for group in self.groups)
 
+    @functools.cached_property
+    def may_be_frozen(self):
+        """다른 배치에서는 오류가 나거나 모양이 다른지. 실수 41일 때 그렇습니다."""
+        return all(
+            others and all(outcome.value is None for outcome in others)
+            for others in map(Group.other_batches, self.groups)
+        )
+
     @property
-    def failures(self):
-        return sum(bool(o.failure) for g in self.groups for o in g.outcomes)
+    def failed_share(self):
+        """실행되지 않은 사례의 비율입니다."""
+        failed = [bool(o.failure) for group in self.groups for o in group.outcomes]
+        return sum(failed) / len(failed)
 
     def call(self, case, group=None, training=False):
         """사례 하나를 더 실행합니다. 성질을 볼 때 씁니다."""
@@ -189,19 +208,15 @@ def _fit(kind, group, switches, frozen):
     """모든 사례를 설명하는 읽기를 한 원소의 튜플로. 없으면 None입니다."""
     pairs = list(group.pairs())
     if frozen:
-        start = group.cases[0].batch
-        others = [o for c, o in pairs if c.batch != start]
-        if not others or any(o.value is not None for o in others):
-            return None  # 다른 배치에서 오류가 나거나 모양이 달라야 합니다
-        pairs = [(c, o) for c, o in pairs if c.batch == start]
+        pairs = [(c, o) for c, o in pairs if c.batch == group.cases[0].batch]
     for reading in kind.plausible(group, switches):
         if all(kind.agrees(o, c, switches, reading) for c, o in pairs):
             return (reading,)
     return None
 
 
-def _judge(kind, candidate):
-    tried, error = [], None
+def _judge(candidate):
+    kind, tried, error = candidate.kind, [], None
     for backend in candidate.backends():
         for style in kind.styles():
             try:
@@ -214,83 +229,97 @@ def _judge(kind, candidate):
             tried.append(trial)
             if explained := not trial.failed and trial.explain(frozenset(), False):
                 if not explained.numbers and not explained.wrong:
-                    return _explained(kind, trial, explained)
-            if kind.first_style and (explained := _first(kind, [trial], (False,))):
-                return _explained(kind, *explained)
+                    return _explained(trial, explained)
+            if kind.first_style and (found := _first([trial], frozen=False)):
+                return _explained(*found)
         if not all(trial.failed for trial in tried):
             break
     if not tried:
-        return messages.raised(kind, error)
-    if explained := _first(kind, tried):
-        return _explained(kind, *explained)
-    return _unexplained(kind, min(tried, key=lambda trial: trial.failures))
+        return messages.raised(candidate, error)
+    if not kind.first_style and (found := _first(tried, frozen=False)):
+        return _explained(*found)
+    # 다른 꼴로는 실행되면, 이 꼴에서 실패하는 것은 배치가 굳은 탓이 아닙니다
+    best = min(tried, key=lambda trial: trial.failed_share)
+    alike = [trial for trial in tried if trial.failed_share == best.failed_share]
+    if found := _first(alike, frozen=True):
+        return _explained(*found)
+    return _unexplained(best)
 
 
-def _first(kind, trials, frozen=(False, True)):
+def _first(trials, frozen):
     """가장 적은 스위치로 설명되는 (시도, 설명). 없으면 None입니다."""
-    running = [trial for trial in trials if not trial.failed]
-    for batch, switches in itertools.product(frozen, kind.combinations()):
+    running = [t for t in trials if not t.failed and (t.may_be_frozen or not frozen)]
+    for switches in running[0].kind.combinations() if running else ():
         for trial in running:
-            if explained := trial.explain(switches, batch):
+            if explained := trial.explain(switches, frozen):
                 return trial, explained
     return None
 
 
-def _explained(kind, trial, explained):
+def _explained(trial, explained):
+    kind, candidate = trial.kind, trial.candidate
     if explained.wrong:
         group = trial.groups[0]
         example = Example(group.cases[0].inputs, given=group.outcomes[0].value)
-        return messages.unknown(kind, explained.wrong, example)
-    examples = {n: _example(kind, trial, explained, n) for n in explained.numbers}
+        return messages.unknown(candidate, explained.wrong, example)
+    examples = {n: _example(trial, explained, n) for n in explained.numbers}
     if not explained.frozen and (example := _unknown_batch(trial)):
         examples[BATCH] = example
     for found, example in kind.symptoms(trial):
         examples.setdefault(found, example)
-    notes = trial.candidate.order()
     if examples:
-        return messages.known(kind, examples, notes)
-    return messages.right(kind, notes)
+        return messages.known(candidate, examples)
+    return messages.right(candidate)
 
 
-def _example(kind, trial, explained, wanted):
-    """그 실수가 보이는 가장 작은 사례입니다."""
-    without = frozenset(s for s in explained.switches if number(s) != wanted)
+def _example(trial, explained, wanted):
+    """그 실수가 보이는 가장 작은 사례입니다. 다른 실수는 그대로 두고 견줍니다."""
+    kind = trial.kind
+    others = frozenset(s for s in explained.switches if number(s) != wanted)
     for reading in explained.readings:
         if wanted in mistakes_of(reading):
             return reading.evidence(wanted)
-    shown = None
     for group, reading in zip(trial.groups, explained.readings):
         for case, outcome in group.pairs():
-            if wanted == BATCH and case.batch == group.cases[0].batch:
+            first_batch = case.batch == group.cases[0].batch
+            if wanted == BATCH:
+                if first_batch:
+                    continue
+            elif explained.frozen and not first_batch:
                 continue
-            if kind.agrees(outcome, case, frozenset(), reading):
+            elif kind.agrees(outcome, case, others, reading):
                 continue
-            example = kind.compared(case, outcome, reading)
-            if not kind.agrees(outcome, case, without, reading):
-                return example
-            shown = shown or example
-    return shown
+            example = kind.compared(case, outcome, reading, others)
+            if others:
+                example = dataclasses.replace(example, wanted="이것만 고치면 나올 값")
+            return example
+    raise AssertionError("설명에 든 실수에는 그것을 보이는 사례가 있습니다")
 
 
-def _unexplained(kind, trial):
+def _unexplained(trial):
+    kind, candidate = trial.kind, trial.candidate
     for group in trial.groups:
         for outcome in group.outcomes:
             if outcome.failure:
-                return messages.raised(kind, outcome.failure)
+                return messages.raised(candidate, outcome.failure)
     for group in trial.groups:
         for case, outcome in group.pairs():
             if outcome.misfit:
                 example = Example(case.inputs, given=_raw(outcome))
-                return messages.unknown(kind, outcome.misfit, example)
-    for sentence, example in kind.properties(trial):
-        return messages.unknown(kind, sentence, example)
+                return messages.unknown(candidate, outcome.misfit, example)
+    for sentence, example in itertools.chain(causes(trial), kind.properties(trial)):
+        return messages.unknown(candidate, sentence, example)
     for group in trial.groups:
-        if not group.readings or not kind.strict:
-            return messages.unread(kind)
+        if not group.readings:
+            return messages.unjudged(candidate, "가중치를 읽지 못했습니다.")
+        if not kind.strict:
+            return messages.unjudged(candidate, kind.unexplained)
+        reading = group.readings[0]
         for case, outcome in group.pairs():
-            if not kind.agrees(outcome, case, frozenset(), group.readings[0]):
-                example = kind.compared(case, outcome, group.readings[0])
-                return messages.unknown(kind, "식으로 계산한 값과 다릅니다.", example)
+            if not kind.agrees(outcome, case, frozenset(), reading):
+                example = kind.compared(case, outcome, reading)
+                sentence = "식으로 계산한 값과 다릅니다."
+                return messages.unknown(candidate, sentence, example)
     raise AssertionError("설명되지 않은 후보에는 다른 사례가 있습니다")
 
 
@@ -311,6 +340,8 @@ def _unknown_batch(trial):
     arguments = trial.kind.arrange(case, trial.style, trial.candidate.mask_true)
     tensors = [to_backend(value, "tensorflow") for value in arguments]
     places = [i for i, value in enumerate(tensors) if tf.is_tensor(value)]
+    # 이어 주는 함수가 배치를 굳혔으면 후보의 실수가 아닙니다
+    adapters = getattr(trial.candidate.adapter, "__code__", trial)
 
     def traced(known):
         problems = []
@@ -320,8 +351,8 @@ def _unknown_batch(trial):
             for place, part in zip(places, parts):
                 full[place] = part
             outcome = trial.candidate.call(group.built, full, "tensorflow", case)
-            if outcome.failure:
-                problems.append(outcome.failure.text)
+            if outcome.failure and outcome.failure.code is not adapters:
+                problems.append(f"{outcome.failure.text}\n{outcome.failure.place}")
             return 0
 
         specs = []

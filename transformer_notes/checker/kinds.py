@@ -40,10 +40,12 @@ class Outcome:
     failure: object = None
     #: 결과의 꼴이 다르면 그 까닭.
     misfit: str = ""
+    #: 후보가 반정밀도로 계산하는지.
+    half: bool = False
 
 
 class Kind:
-    """검사하는 것 한 가지. 이어받는 것이 그대로 쓰거나 바꿉니다."""
+    """검사하는 것 한 가지. 이어받는 것이 그대로 쓰거나 바꿉니다. 상태는 없습니다."""
 
     #: `check`의 `what`에 적는 이름.
     name = ""
@@ -63,8 +65,13 @@ class Kind:
     shown = ()
     #: 한꺼번에 켜 보는 스위치의 수.
     together = 3
-    #: 후보의 마스크에서 참이 뜻하는 것. `check`가 정합니다.
-    mask_true = "attend"
+    #: 인자 가운데 마스크의 이름.
+    masks = ()
+    #: 돌려주는 것이 마스크인지.
+    gives_mask = False
+    #: 인자마다의 모양과, 돌려주는 것. 사람이 읽습니다.
+    shapes = {}
+    returns = ""
 
     @property
     def sees(self):
@@ -74,12 +81,19 @@ class Kind:
     def prepare(self, trial):
         """사례를 모두 실행한 뒤, 견주기 전에 한 번 불립니다."""
 
+    def filled(self, size):
+        """만들 때 더 요구하면 채워 줄 인자의 이름과 값."""
+        return {}
+
     def takes(self, case, style):
         """이 꼴로 넣을 수 있는 사례인지."""
         return True
 
     def sizes_of(self, built):
-        """이미 만들어진 것에 넣어 볼 크기들입니다. 하나가 실행되면 거기서 멈춥니다."""
+        """이미 만들어진 것에 넣어 볼 크기들입니다.
+
+        `sizes` 그대로이면 모두 넣고, 아니면 하나가 실행되는 데서 멈춥니다.
+        """
         return self.sizes
 
     def cases(self, rng, size):
@@ -102,7 +116,7 @@ class Kind:
         """후보가 돌려준 것을 견줄 NumPy 배열로 바꿉니다. 꼴이 다르면 `Misfit`."""
         return to_array(first(raw))
 
-    def readings(self, built, size):
+    def readings(self, group):
         """후보의 가중치를 읽는 방법들입니다. 읽지 못하면 비어 있습니다.
 
         읽는 방법만으로 드러나는 실수가 있으면 그 번호를 `mistakes` 속성에 담고, 예를
@@ -136,12 +150,19 @@ class Kind:
             outcome.value, expected, outcome.tolerance
         )
 
-    def compared(self, case, outcome, reading=None):
-        """나와야 할 값과 나온 값을 나란히 둔 `Example`입니다."""
+    def forgives(self, case):
+        """NaN이나 무한대가 나와도 되는 사례인지."""
+        return False
+
+    def compared(self, case, outcome, reading=None, switches=frozenset()):
+        """그 스위치만 켠 기준의 값과 나온 값을 나란히 둔 `Example`입니다."""
         given = outcome.value
         if given is None:
             given = outcome.failure.text if outcome.failure else outcome.misfit
-        expected = self.reference(case, frozenset(), reading)
+        try:
+            expected = self.reference(case, switches, reading)
+        except (ValueError, IndexError):
+            expected = self.reference(case, frozenset(), reading)
         return Example(case.inputs, expected, given)
 
     def symptoms(self, trial):
@@ -154,10 +175,15 @@ class Kind:
 
     #: 처음 설명되는 꼴로 판정할지. 아니면 실수가 가장 적은 꼴로 판정합니다.
     first_style = False
-    #: 가중치를 읽은 방법이 결과를 설명하지 못하면 틀린 것인지. 아니면 성질만 봅니다.
+    #: 가중치를 읽은 방법이 결과를 설명하지 못하면 틀린 것인지. 아니면 모르는 것입니다.
     strict = True
-    #: 값을 견주지 못한 까닭과 대신 본 것.
-    unread = "가중치를 읽지 못해 성질만 보았습니다."
+    #: 값을 견주지 못했을 때 대신 본 성질.
+    looked = "성질"
+    #: 값을 견줄 수 있게 하는 법.
+    comparable = (
+        "가중치를 NumPy 배열이나 Keras의 변수나 PyTorch의 파라미터로, 객체의 속성에 "
+        "두면 읽을 수 있습니다."
+    )
 
 
 def subsets(switches, most):

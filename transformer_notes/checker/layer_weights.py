@@ -8,6 +8,7 @@ import numpy as np
 
 from transformer_notes.checker import weights
 from transformer_notes.checker.messages import Example
+from transformer_notes.checker.projections import Linear, divisors
 
 _ROLES = (
     ("q", r"(?:^|[._/])(?:w_?q|q|query|queries|to_q|q_?proj|q_?lin\w*|fc_?q|linear_q)"),
@@ -23,26 +24,15 @@ _TAIL = r"(?:_?dense|_?layer|_?kernel|_?weights?|_?\d+)?(?:[._/](?:kernel|weight
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Map:
-    """선형 변환 하나: x @ kernel + bias."""
-
-    kernel: np.ndarray
-    bias: np.ndarray | float = 0.0
-    name: str = ""
-
-    def __call__(self, x):
-        return x @ self.kernel + self.bias
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class Layer:
     """층 하나의 가중치."""
 
-    #: 어텐션마다 쿼리, 키, 값, 출력의 `Map`. 인코더는 하나, 디코더는 둘입니다.
+    #: 어텐션마다 쿼리, 키, 값, 출력의 `Linear`. 인코더는 하나, 디코더는 둘입니다.
+    #: 가중치가 없으면 None입니다.
     attentions: list
-    #: 피드포워드의 두 `Map`.
-    feed_forward: tuple
-    #: 층 정규화마다 (감마, 베타).
+    #: 피드포워드의 두 `Linear`. 없으면 None입니다.
+    feed_forward: tuple | None
+    #: 층 정규화마다 (감마, 베타). 없으면 None입니다.
     norms: list
 
 
@@ -60,9 +50,24 @@ class Reading:
     mistakes: tuple = ()
     #: 함께 켜 볼 스위치의 수. 드문 방법에서는 켜지 않습니다.
     most: int = 2
+    #: 계산해 둔 어텐션의 출력.
+    memo: dict = dataclasses.field(default_factory=dict)
 
     def evidence(self, number):
         """가중치에서 드러난 실수의 예입니다."""
+        if number in (50, 51, 52):
+            part = self.layers[0]
+            norms = {id(norm) for norm in part.norms if norm is not None}
+            attentions = sum(one is not None for one in part.attentions)
+            found = {
+                "가중치를 가진 어텐션": attentions,
+                "가중치를 가진 피드포워드": int(part.feed_forward is not None),
+                "가중치를 가진 층 정규화": len(norms),
+            }
+            wanted = len(part.attentions)
+            return Example(
+                found, f"어텐션 {wanted}, 피드포워드 1, 층 정규화 {wanted + 1}"
+            )
         if number == 25:
             return Example({"가중치를 가진 층": 1, "부른 횟수": len(self.layers)})
         width = self.layers[0].attentions[0][0].kernel.shape[1]
@@ -92,30 +97,23 @@ def read_layers(built, d_model, heads, attentions):
     if not entries:
         return []
     found = []
-    torch = any(root in _roots(built) for root in ("torch",))
-    for transposed in (torch, not torch):
-        parts = _parts(entries, d_model, transposed)
+    torch = "torch" in _roots(built)
+    # 이름 없는 벡터가 커널의 편향인지 정규화의 배율인지는 둘 다 넣어 봅니다
+    for transposed, biased in itertools.product((torch, not torch), (True, False)):
+        parts = _parts(entries, d_model, transposed, biased)
         if parts is None:
             continue
-        projections, inner, norms, seen_heads, width = parts
-        shared = attentions == 2 and len(projections) == 2 * len(inner)
-        if shared:  # 어텐션 하나를 셀프와 크로스에 함께 씁니다
-            projections = [
-                projection
-                for start in range(0, len(projections), 4)
-                for projection in projections[start : start + 4] * 2
-            ]
-        layers, final = _layers(projections, inner, norms, attentions)
-        if not layers:
-            continue
+        *arrays, seen_heads, width = parts
         known = seen_heads or heads
-        mistakes = (13,) if known and known > 1 and width == known * d_model else ()
-        mistakes += (25,) if shared else ()
-        if width != d_model and not mistakes:
+        wide = (13,) if known and known > 1 and width == known * d_model else ()
+        if width != d_model and not wide:
             continue
-        for count in [known] if known else _divisors(width):
-            most = 3 if known else 2  # 헤드의 수까지 찾으면 셋은 너무 오래 걸립니다
-            found += _readings(layers, final, count, mistakes, attentions, most)
+        for layers, final, mistakes in _layers(*arrays, attentions, d_model):
+            for count in [known] if known else divisors(width):
+                most = 5 if known else 2  # 헤드의 수까지 찾으면 너무 오래 걸립니다
+                found += _readings(
+                    layers, final, count, wide + mistakes, attentions, most
+                )
     return sorted(found, key=lambda reading: -reading.most)
 
 
@@ -129,7 +127,10 @@ def _readings(layers, final, heads, mistakes, attentions, most):
         ):
             stack = layers * repeat
             few = most if repeat == 1 else 1
+            few = min(few, 2) if activation == "gelu" else few
             yield Reading(stack, heads, norm_first, activation, final, shared, few)
+    if mistakes and set(mistakes) & {50, 51, 52}:
+        return
     for order, norm_order in itertools.product(orders, norm_orders):
         turned = [
             Layer(
@@ -144,7 +145,7 @@ def _readings(layers, final, heads, mistakes, attentions, most):
             yield Reading(turned, heads, norm_first, kind, final, mistakes, most=0)
 
 
-def _parts(entries, d, transposed):
+def _parts(entries, d, transposed, biased):
     """(투영들, 피드포워드의 변환들, 정규화들, 헤드의 수, 헤드를 이은 너비)."""
     kernels, vectors, heads = [], [], None  # 커널과, 그 뒤에 오는 벡터들
     before = []
@@ -172,7 +173,7 @@ def _parts(entries, d, transposed):
     hidden = {k.shape[0] for _, k in kernels if k.shape[1] == d} - {d, width}
     norms = [array for _, array in before]
     for (name, kernel), run in zip(kernels, vectors):
-        bias, rest = _bias(name, kernel, run)
+        bias, rest = _bias(name, kernel, run, biased)
         norms += [array for _, array in rest]
         rows, columns = kernel.shape
         fused = columns % width == 0 and rows == d and columns not in hidden
@@ -181,9 +182,9 @@ def _parts(entries, d, transposed):
             count = max(pieces, 1)
             biases = np.split(bias, count) if np.ndim(bias) else [bias] * count
             for part, shift in zip(np.split(kernel, count, axis=1), biases):
-                projections.append(Map(part, shift, name))
+                projections.append(Linear(part, shift, name))
         elif d in (rows, columns):
-            inner.append(Map(kernel, bias, name))
+            inner.append(Linear(kernel, bias, name))
         else:
             return None
     if any(array.size != d for array in norms):
@@ -192,10 +193,12 @@ def _parts(entries, d, transposed):
 
 
 def _unstacked(entries, d, width):
-    """한 배열에 쌓은 커널 (3, d, d)를 하나씩 냅니다."""
+    """한 배열에 쌓은 커널 (3, d, d)와 벡터 (3, d)를 하나씩 냅니다."""
     for name, array in entries:
-        if array.ndim == 3 and array.shape[1:] == (d, d) and width == d:
-            yield from ((name, kernel) for kernel in array)
+        stacked = array.ndim == 3 and array.shape[1:] == (d, d) and width == d
+        rows = array.ndim == 2 and array.shape[1] == d and len(array) < 5 < d
+        if stacked or (rows and "bias" not in name.lower()):
+            yield from ((name, part) for part in array)
         else:
             yield name, array
 
@@ -208,8 +211,8 @@ def _width(entries, d):
     return d
 
 
-def _bias(name, kernel, run):
-    """커널의 편향과 나머지 벡터들입니다."""
+def _bias(name, kernel, run, biased):
+    """커널의 편향과 나머지 벡터들. `biased`이면 이름이 없어도 편향일 수 있습니다."""
     if not run or run[0][1].size != kernel.shape[1]:
         return 0.0, run
     first, size = run[0], run[0][1].size
@@ -218,7 +221,7 @@ def _bias(name, kernel, run):
     named = first[0].rpartition("/")[2].rpartition(".")[2]
     if named in ("gamma", "scale") or (own != stem and named == "weight"):
         return 0.0, run
-    if "bias" in named or len(same) % 2:
+    if "bias" in named or (biased and len(same) % 2):
         return first[1], run[1:]
     return 0.0, run
 
@@ -231,43 +234,73 @@ def _stem(name):
     )
 
 
-def _norms(vectors, count):
-    """정규화의 벡터들을 (감마, 베타)로 묶습니다. 감마뿐이거나 없어도 됩니다.
+def _norms(vectors, places):
+    """정규화의 벡터들을 `places`곳에 나누는 방법 (곳마다의 짝, 끝의 것, 실수)들입니다.
 
-    정규화는 count개이고, 스택의 끝에 하나 더 있을 수 있습니다. 맞지 않으면 None입니다.
+    벡터는 감마와 베타이거나 감마뿐이고, 없으면 배율과 편향이 없는 정규화입니다.
+    모자라면 어느 곳에서는 빠졌거나, 한 짝을 여러 곳에 쓴 것입니다.
     """
     if not vectors:
-        return [(1.0, 0.0)] * count
-    if len(vectors) in (count, count + 1):
-        return [(gamma, 0.0) for gamma in vectors]
-    if len(vectors) in (2 * count, 2 * count + 2):
-        return list(zip(vectors[::2], vectors[1::2]))
-    return None
+        yield [(1.0, 0.0)] * places, None, ()
+        return
+    for step in (2, 1):
+        if len(vectors) % step:
+            continue
+        pairs = [
+            (*vectors[i : i + step], 0.0)[:2] for i in range(0, len(vectors), step)
+        ]
+        if len(pairs) == places:
+            yield pairs, None, ()
+        elif len(pairs) == places + 1:
+            yield pairs[:-1], pairs[-1], ()
+        elif len(pairs) < places <= 3:
+            for chosen in itertools.product([None, *range(len(pairs))], repeat=places):
+                if {*range(len(pairs))} <= {*chosen}:
+                    given = [None if i is None else pairs[i] for i in chosen]
+                    twice = len([i for i in chosen if i is not None]) > len(pairs)
+                    mistakes = (50,) if None in chosen else ()
+                    yield given, None, mistakes + ((51,) if twice else ())
 
 
-def _layers(projections, inner, norms, attentions):
-    """차례대로 층에 나누어 담습니다. `(층들, 끝의 정규화)`."""
-    count = len(inner) // 2
-    norms = _norms(norms, count * (attentions + 1))
-    if not count or len(inner) % 2 or norms is None:
-        return [], None
-    extra = len(norms) > count * (attentions + 1)
-    if len(projections) != 4 * attentions * count:
-        return [], None
+def _layers(projections, inner, vectors, attentions, d_model):
+    """차례대로 층에 나누어 담는 방법 (층들, 끝의 정규화, 드러난 실수)들입니다."""
+    each = 4 * attentions
+    if not inner and len(projections) % each == 2:  # d_ff가 d_model과 같습니다
+        projections, inner = projections[:-2], projections[-2:]
+    if len(inner) % 2:
+        return
+    count = len(inner) // 2 or max(len(projections) // each, 1)
     groups = [_in_order(projections[i : i + 4]) for i in range(0, len(projections), 4)]
-    layers = []
-    for index in range(count):
-        first, second = inner[2 * index : 2 * index + 2]
-        if first.kernel.shape[0] != projections[0].kernel.shape[0]:
-            first, second = second, first
-        layers.append(
-            Layer(
-                groups[index * attentions : (index + 1) * attentions],
-                (first, second),
-                norms[index * (attentions + 1) : (index + 1) * (attentions + 1)],
-            )
-        )
-    return layers, norms[-1] if extra else None
+    for owned, missing in _attentions(groups, count, attentions):
+        if not inner and missing:
+            continue
+        none = () if inner else (52,)
+        for norms, final, wrong in _norms(vectors, count * (attentions + 1)):
+            layers = []
+            for index in range(count):
+                forward = _feed_forward(inner[2 * index : 2 * index + 2], d_model)
+                mine = norms[index * (attentions + 1) : (index + 1) * (attentions + 1)]
+                layers.append(Layer(owned[index], forward, mine))
+            yield layers, final, tuple({*missing, *none, *wrong})
+
+
+def _attentions(groups, count, attentions):
+    """(층마다의 어텐션, 드러난 실수)로 보는 방법들입니다."""
+    if any(len(maps) != 4 for maps in groups):
+        return
+    if len(groups) == count * attentions:
+        yield [groups[i * attentions : (i + 1) * attentions] for i in range(count)], ()
+    elif not groups:
+        yield [[None] * attentions] * count, (52,)
+    elif attentions == 2 and len(groups) == count:
+        yield [[maps, maps] for maps in groups], (25,)  # 셀프와 크로스에 함께 씁니다
+        yield [[maps, None] for maps in groups], (52,)
+        yield [[None, maps] for maps in groups], (52,)
+
+
+def _feed_forward(maps, d_model):
+    """(d_model, d_ff)인 것이 먼저인 두 변환입니다. 없으면 None입니다."""
+    return tuple(sorted(maps, key=lambda m: m.kernel.shape[0] != d_model)) or None
 
 
 def _in_order(maps):
@@ -280,10 +313,6 @@ def _in_order(maps):
             found.setdefault(roles[0], projection)
     named = [found.get(role) for role in "qkvo"]
     return named if None not in named and len(set(map(id, named))) == 4 else maps
-
-
-def _divisors(number):
-    return [n for n in range(1, number + 1) if number % n == 0]
 
 
 def _roots(built):

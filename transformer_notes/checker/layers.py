@@ -6,45 +6,99 @@
 
 `(d_model, num_heads, d_ff)`로 만드는 클래스나 함수, 또는 이미 만든 것을 받습니다.
 마스크의 모양은 (batch, 1, 1 또는 length, length), 헤드의 축이 없는 3차원,
-(batch, length)를 차례로 넣어 봅니다. 가중치를 읽어 기준과 견주고, 읽은 것으로 값을
-재현하지 못하면 성질만 봅니다.
+(batch, length)를 차례로 넣어 봅니다. 가중치를 읽어 기준과 견줍니다. 기준은 하위 층마다
+무엇을 하고, 잔차로 무엇을 더하고, 어느 것으로 정규화하는지를 한 걸음(`Step`)으로 적은
+것이고, 구조의 실수는 걸음을 바꿉니다. 읽은 것으로 값을 되살리지 못하면 성질만 보고,
+어긋난 성질이 없으면 모르는 것입니다.
 post-norm과 pre-norm, ReLU와 GELU, 스택의 끝에 있는 층 정규화는 모두 맞습니다.
 """
 
 import dataclasses
+import functools
+import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from transformer_notes.checker.attention import attend
+from transformer_notes.checker import names
+from transformer_notes.checker.attention import attend, roles
 from transformer_notes.checker.kinds import Case, Kind, in_shape, to_array
 from transformer_notes.checker.layer_weights import read_layers, width_of
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.tensors import close
 
-D_MODEL = ("d_model", "dim", "embed_dim", "hidden_size", "model_dim", "d", "hidden")
-HEADS = ("num_heads", "heads", "n_heads", "h", "nhead", "head", "n_head", "nheads")
-D_FF = (
-    *("d_ff", "dff", "ff_dim", "hidden_dim", "ffn_dim", "d_inner", "dim_feedforward"),
-    *("feed_forward_dim", "inner_dim", "mlp_dim", "d_hidden", "ffn_hidden", "units"),
-)
-X = ("x", "inputs", "src", "tgt", "target", "input", "hidden_states", "h", "y")
-MEMORY = ("memory", "enc_output", "encoder_output", "context", "enc_out", "enc", "mem")
-MASK = (
-    *("mask", "attention_mask", "attn_mask", "src_mask", "padding_mask", "m"),
-    *("self_mask", "look_ahead_mask", "tgt_mask", "causal_mask", "lookahead_mask"),
-    *("self_attention_mask", "trg_mask", "target_mask", "x_mask"),
-)
-MEMORY_MASK = (
-    *("memory_mask", "src_mask", "padding_mask", "enc_mask", "cross_mask"),
-    *("encoder_mask", "enc_padding_mask", "source_mask", "cross_attention_mask"),
-    *("mem_mask", "context_mask", "encoder_attention_mask"),
-)
 EPSILON = 1e-6
 #: 층 정규화의 ε이 무엇이든 맞는다고 볼 만큼.
 LOOSE = 3e-3
-_INSIDE = ("2", "3 zero", "3 large", "5", "8", "8 d_model", "9")
-_BLOCK = ("10 both", "10 split", "12", "23", "24", "26 n-1", "26 joint", "28")
+_MASKED = ("47", "2", "3 zero", "3 large")
+_INSIDE = ("8", "8 d_model", "9", "10 both", "10 split", "12", "23", "24")
+_NORMED = ("26 n-1", "26 joint", "26 batch", "28", "45")
+
+
+class Step(NamedTuple):
+    """하위 층 하나를 지나는 걸음."""
+
+    #: 몇째 하위 층인지. None이면 하위 층 없이 정규화만 합니다.
+    place: int | None
+    #: 잔차로 더하는 것: "x", "" (없음), "twice", "first" (층의 입력), "normed".
+    residual: str
+    #: 몇째 정규화를 쓰는지. None이면 하지 않습니다.
+    norm: int | None
+
+
+def structural(count):
+    """하위 층이 `count`개인 층에서 구조를 바꾸는 스위치들입니다."""
+    places = range(count)
+    each = ("all", *places)
+    pairs = itertools.permutations(places, 2)
+    orders = list(itertools.permutations(places))[1:]
+    return (
+        *(f"48 {place}" for place in each),
+        *(f"49 first {place}" for place in places[1:]),
+        *(f"49 twice {place}" for place in each),
+        *(f"50 {place}" for place in each),
+        *(f"51 {place}={other}" for place, other in pairs),
+        *(f"51 all={place}" for place in places if count > 2),
+        *(f"52 {place}" for place in places),
+        *(f"52 {place} normed" for place in places),
+        *("53 " + "".join(map(str, order)) for order in orders),
+        *("53 " + "".join(map(str, order)) + " norms" for order in orders),
+    )
+
+
+@functools.cache
+def steps(switches, count):
+    """스위치를 켠 층의 걸음들입니다."""
+
+    def on(what, place):
+        return bool({f"{what} all", f"{what} {place}"} & switches)
+
+    def step(turn, place):
+        norm, residual = (turn if turned_norms else place), "x"
+        for switch in switches:
+            if switch.startswith("51 "):
+                who, _, other = switch[3:].partition("=")
+                norm = int(other) if who in ("all", str(place)) else norm
+        if {"28", "45"} & switches:
+            residual = "normed"
+        for kind in ("first", "twice"):
+            residual = kind if on(f"49 {kind}", place) else residual
+        residual = "" if on("48", place) else residual
+        runs = f"52 {place} normed" not in switches
+        norm = None if on("50", place) else norm
+        return Step(place if runs else None, residual, norm)
+
+    order, turned_norms = range(count), False
+    for switch in switches:
+        if switch.startswith("53 "):
+            order = map(int, switch.split()[1])
+            turned_norms = switch.endswith("norms")
+    return tuple(
+        step(turn, place)
+        for turn, place in enumerate(order)
+        if f"52 {place}" not in switches
+    )
 
 
 def activate(x, kind):
@@ -58,9 +112,15 @@ def activate(x, kind):
 
 def normalise(x, norm, switches):
     """층 정규화. 26은 자리까지 함께 정규화하거나 d - 1로 나눕니다."""
-    axis = (-2, -1) if "26 joint" in switches else -1
+    if norm is None:
+        return x
+    axis = -1
+    if "26 joint" in switches or "26 batch" in switches:
+        axis = (-2, -1) if "26 joint" in switches else (0, 1, 2)
     centred = x - x.mean(axis, keepdims=True)
-    spread = x.var(axis, keepdims=True, ddof=1 if "26 n-1" in switches else 0)
+    spread = (centred * centred).mean(axis, keepdims=True)
+    if "26 n-1" in switches:
+        spread = spread * x.shape[-1] / (x.shape[-1] - 1)
     gamma, beta = norm
     return gamma * centred / np.sqrt(spread + EPSILON) + beta
 
@@ -89,48 +149,48 @@ def multi_head(maps, query, key, value, visible, heads, switches):
 
 def layer(reading, part, x, memory, masks, switches):
     """층 하나의 (출력, 아무 값이나 되는 행)."""
-    free = np.zeros(x.shape[:2], bool)
-    for maps, cross, norm in zip(part.attentions, (False, True), part.norms):
-
-        def attention(x, maps=maps, cross=cross):
-            nonlocal free
-            query, key, value, mask = x, x, x, masks[0]
-            if cross:
-                query, key, value = roles(x, memory, switches)
-                mask = memory_mask(masks, switches)
-            output, rows = multi_head(
-                maps, query, key, value, mask, reading.heads, switches
+    first, free = x, np.zeros(x.shape[:2], bool)
+    for step in steps(switches & _STRUCTURE, len(part.norms)):
+        pair = None if step.norm is None else part.norms[step.norm]
+        norm_before = reading.norm_first or step.residual == "normed"
+        before = normalise(x, pair, switches) if norm_before else x
+        kept = {"normed": before, "first": first, "twice": 2 * x, "": np.zeros_like(x)}
+        output = 0.0
+        if step.place is not None:
+            output, rows = sublayer(
+                reading, part, step.place, before, memory, masks, switches
             )
             free = free | rows
-            return output
-
-        x = residual(x, attention, norm, reading.norm_first, switches)
-
-    def feed_forward(x):
-        first, second = part.feed_forward
-        hidden = first(x)
-        if "23" not in switches:
-            hidden = activate(hidden, reading.activation)
-        hidden = second(hidden)
-        return np.maximum(hidden, 0) if "24" in switches else hidden
-
-    x = residual(x, feed_forward, part.norms[-1], reading.norm_first, switches)
+        total = kept.get(step.residual, x) + output
+        x = total if reading.norm_first else normalise(total, pair, switches)
     return x, free
 
 
-def residual(x, sublayer, norm, norm_first, switches):
-    """잔차와 층 정규화. 28은 정규화한 입력을 더합니다."""
-    before = normalise(x, norm, switches) if norm_first or "28" in switches else x
-    total = (before if "28" in switches else x) + sublayer(before)
-    return total if norm_first else normalise(total, norm, switches)
-
-
-def roles(x, memory, switches):
-    """크로스 어텐션의 쿼리, 키, 값. 11은 차례가 뒤바뀝니다."""
-    for switch in switches:
-        if switch.startswith("11 "):
-            return [(x, memory)[int(place)] for place in switch[3:]]
-    return x, memory, memory
+def sublayer(reading, part, place, x, memory, masks, switches):
+    """하위 층 하나의 (출력, 아무 값이나 되는 행). 어텐션은 계산해 둔 것을 씁니다."""
+    if place < len(part.attentions):
+        if part.attentions[place] is None:
+            return 0.0, False
+        query, key, value, mask = x, x, x, masks[0]
+        if place:
+            query, key, value = roles((x, memory, memory), switches)
+            mask = memory_mask(masks, switches)
+        inside = switches & _ATTENDS
+        known = (id(part), place, inside, *(a.tobytes() for a in (query, key, value)))
+        known += (mask.tobytes(),)
+        if known not in reading.memo:
+            reading.memo[known] = multi_head(
+                part.attentions[place], query, key, value, mask, reading.heads, inside
+            )
+        return reading.memo[known]
+    if part.feed_forward is None:
+        return 0.0, False
+    first, second = part.feed_forward
+    hidden = first(x)
+    if "23" not in switches:
+        hidden = activate(hidden, reading.activation)
+    hidden = second(hidden)
+    return (np.maximum(hidden, 0) if "24" in switches else hidden), False
 
 
 def memory_mask(masks, switches):
@@ -139,21 +199,45 @@ def memory_mask(masks, switches):
         return masks[0]
     if "7 padding" in switches:
         return masks[0][..., -1:, :]
+    if "47 memory" in switches:
+        return np.ones_like(masks[1])
     return ~masks[1] if "2 memory" in switches else masks[1]
+
+
+#: 구조를 바꾸는 스위치.
+_STRUCTURE = frozenset(("28", "45", *structural(2), *structural(3)))
+#: 어텐션의 값을 바꾸는 스위치.
+_ATTENDS = frozenset(
+    (*_MASKED, "5", "8", "8 d_model", "9", "10 both", "10 split", "12")
+)
 
 
 class _Block(Kind):
     """두 층이 함께 쓰는 것."""
 
-    factory = (D_MODEL, HEADS, D_FF)
+    factory = (names.D_MODEL, names.NUM_HEADS, names.D_FF)
     sizes = ((8, 4, 12),)
     strict = False
-    together = 3
     #: 마스크의 꼴이 틀리면 실행되지 않습니다. 처음 설명되는 꼴이 맞습니다.
     first_style = True
-    unread = "가중치로 값을 다시 계산해 보지 못해 마스크와 자리의 성질만 보았습니다."
+    looked = (
+        "마스크로 가린 것이 새는지, 자리의 차례, 보이는 것을 읽는지, 배치의 다른 문장"
+    )
+    comparable = (
+        "어텐션의 네 변환, 피드포워드의 두 변환, 정규화의 배율과 편향을 배열이나 "
+        "변수나 파라미터로 객체의 속성에 두세요. 부품은 따로 확인할 수 있습니다: "
+        "multi_head_attention, feed_forward, add_norm."
+    )
+    unexplained = (
+        "읽은 가중치로 값을 되살리지 못했습니다. 논문과 다른 구조(RMSNorm, SwiGLU, "
+        "병렬 블록)이거나, 목록에 없는 잘못이 있거나, 실수가 너무 많습니다."
+    )
+    returns = "x와 같은 모양"
     #: 층마다 어텐션의 수.
     attentions = 1
+    together = 2
+    #: 셋과 넷도 함께 켜 보는 스위치.
+    common = ()
 
     def sizes_of(self, built):
         width = width_of(built)
@@ -162,8 +246,25 @@ class _Block(Kind):
     def styles(self):
         return [(rank, kind) for rank in (4, 3, 2) for kind in ("bool", "float32")]
 
-    def readings(self, built, size):
-        return read_layers(built, *size[:2], self.attentions)
+    def filled(self, size):
+        d_model, heads, _ = size
+        return dict.fromkeys(names.HEAD_DIM, d_model // heads) if heads else {}
+
+    def readings(self, group):
+        return read_layers(group.built, *group.size[:2], self.attentions)
+
+    def compatible(self, switches):
+        if {"47", "2"} <= switches or {"47", "5"} <= switches:
+            return False
+        return super().compatible(switches)
+
+    def combinations(self):
+        yield from super().combinations()
+        for size in (3, 4):
+            yield from filter(
+                self.compatible,
+                map(frozenset, itertools.combinations(self.common, size)),
+            )
 
     def plausible(self, group, switches):
         return [one for one in group.readings if one.most >= len(switches)]
@@ -186,6 +287,8 @@ class _Block(Kind):
         return None if reading is None else self.result(case, switches, reading)[0]
 
     def agrees(self, outcome, case, switches, reading):
+        if ("45" if not reading.norm_first else "28") in switches:
+            return False
         try:
             with np.errstate(all="ignore"):
                 expected, free = self.result(case, switches, reading)
@@ -193,11 +296,14 @@ class _Block(Kind):
             return outcome.value is None
         if outcome.value is None:
             return False
-        kept = ~free[..., np.newaxis]
-        if not kept.any():
+        if free.all():
             return False  # 아무것도 견주지 못하면 설명이 아닙니다
-        tolerance = max(outcome.tolerance, LOOSE)
-        return close(outcome.value * kept, expected * kept, tolerance)
+        far = np.abs(outcome.value - expected)
+        if free.any():
+            far, expected = far[~free], expected[~free]
+        scale = np.abs(expected).max()
+        # 유한하지 않으면 아래의 비교는 거짓입니다
+        return bool(far.max() <= max(outcome.tolerance, LOOSE) * scale)
 
     def placed(self, mask, style, mask_true):
         """마스크 (batch, 1 또는 length, length)를 그 꼴로, 후보의 뜻대로 바꿉니다."""
@@ -252,7 +358,7 @@ def _vectors(rng, *shape):
 def _hidden_first(rng, batch, length, least=1):
     """문장마다 뒤쪽이 패딩인 (batch, length). 첫 문장에는 꼭 있습니다."""
     counts = rng.integers(least, length + 1, batch)
-    counts[0] = max(length - 1, 1)
+    counts[0] = max(length - 2, 1) if length > 3 else max(length - 1, 1)
     return np.arange(length) < counts[:, np.newaxis]
 
 
@@ -261,8 +367,17 @@ class EncoderLayer(_Block):
 
     name = "encoder_layer"
     title = "인코더 층"
-    arguments = (X, MASK)
-    switches = (*_INSIDE, *_BLOCK)
+    arguments = (names.X, names.SOURCE_MASK)
+    masks = ("mask",)
+    shapes = {
+        "x": "(batch, length, d_model)",
+        "mask": "(batch, 1, 1, length), 키의 자리",
+    }
+    switches = (*_MASKED, "5", *_INSIDE, *_NORMED, *structural(2))
+    common = (
+        *("47", "2", "3 zero", "5", "8", "8 d_model", "9", "10 both", "12", "23"),
+        *("24", "26 n-1", "26 joint", "28", "45", "48 all", "50 all", "52 0", "52 1"),
+    )
     shown = (25,)
 
     def cases(self, rng, size):
@@ -308,10 +423,21 @@ class DecoderLayer(_Block):
 
     name = "decoder_layer"
     title = "디코더 층"
-    arguments = (X, MEMORY, MASK, MEMORY_MASK)
+    arguments = (names.X, names.MEMORY, names.SELF_MASK, names.MEMORY_MASK)
+    masks = ("mask", "memory_mask")
+    shapes = {
+        "x": "(batch, length, d_model)",
+        "memory": "(batch, length_memory, d_model)",
+        "mask": "(batch, 1, length, length), 셀프 어텐션의 것",
+        "memory_mask": "(batch, 1, 1, length_memory), 입력 문장의 것",
+    }
     switches = (
-        *("2", "2 memory", "3 zero", "3 large", "7 self", "7 padding", "8", "9"),
-        *("11 110", "11 101", "11 100", *_BLOCK),
+        *("47 memory", *_MASKED, "2 memory", "7 self", "7 padding"),
+        *("11 110", "11 101", "11 100", *_INSIDE, *_NORMED, *structural(3)),
+    )
+    common = (
+        *("47 memory", "47", "2", "7 self", "7 padding", "11 110", "8", "9", "10 both"),
+        *("12", "23", "24", "26 n-1", "28", "45", "48 all", "50 all", "52 1", "52 2"),
     )
     shown = (25,)
     attentions = 2

@@ -6,9 +6,11 @@
 """
 
 import itertools
+from typing import NamedTuple
 
 import numpy as np
 
+from transformer_notes.checker import names
 from transformer_notes.checker.kinds import Case, Kind, Misfit, to_array
 from transformer_notes.checker.messages import Example
 
@@ -17,14 +19,6 @@ SMOOTHING = 0.1
 HONEST = ("others", "all")
 #: 확률이 0인 패딩의 로짓. float16에도 담깁니다.
 NEVER = -1e4
-LABELS = (
-    *("labels", "label", "y_true", "y", "true", "targets", "target", "real"),
-    *("tar_real", "tgt", "gold", "answers", "target_ids"),
-)
-LOGITS = (
-    *("logits", "logit", "y_pred", "pred", "preds", "predictions", "prediction"),
-    *("output", "outputs", "scores"),
-)
 
 
 def log_softmax(z):
@@ -72,16 +66,43 @@ def average(each, labels, switches=frozenset()):
     summed = {"30 sum", "30 sum zero"} & switches
     counted = np.ones_like(real) if summed else real
     over_all = summed or "30 divide" in switches
+    if "46" in switches:  # 문장마다 평균한 다음 다시 평균합니다
+        sums = (each * counted).sum(-1)
+        return (sums / (real.shape[-1] if over_all else real.sum(-1))).mean()
     return (each * counted).sum() / (real.size if over_all else real.sum())
 
 
-_PLAIN = (None, HONEST[0])
+class Rule(NamedTuple):
+    """손실의 레이블 스무딩을 읽는 한 가지 방법."""
+
+    #: None이면 후보의 인자를 따르고, 아니면 정해진 값입니다.
+    smoothing: float | None = None
+    sharing: str = HONEST[0]
+    #: 크로스 엔트로피가 아니라 KL 발산인지.
+    divergence: bool = False
+
+    @property
+    def wrong(self):
+        if not self.divergence:
+            return ""
+        return (
+            "크로스 엔트로피가 아니라 KL 발산입니다. 목표 분포의 엔트로피만큼 작고, "
+            "기울기는 같습니다."
+        )
+
+
+PLAIN = Rule()
 
 
 class _Averaged(Kind):
     """손실과 정확도가 함께 쓰는 것."""
 
-    arguments = (LABELS, LOGITS)
+    arguments = (names.LABELS, names.LOGITS)
+    shapes = {
+        "labels": "정수, (batch, length), 패딩은 0",
+        "logits": "(batch, length, vocab_size)",
+    }
+    returns = "스칼라"
 
     def arrange(self, case, style, mask_true):
         return case.inputs["labels"], case.inputs["logits"]
@@ -93,9 +114,6 @@ class _Averaged(Kind):
         return array.reshape(())
 
     def properties(self, trial):
-        for case, outcome in trial.groups[0].pairs():
-            if not np.isfinite(outcome.value):
-                yield "유한한 수가 아닙니다.", self.compared(case, outcome, _PLAIN)
         changes = {
             "패딩 자리의 로짓이 결과를 바꿉니다.": _other_padding,
             "패딩을 더 붙이면 결과가 달라집니다.": _longer,
@@ -109,11 +127,15 @@ class _Averaged(Kind):
                 changed = case.inputs | {"labels": labels, "logits": logits}
                 other = Case(changed, case.batch)
                 found = trial.call(other).value
-                if found is None or np.allclose(found, outcome.value, rtol=1e-3):
+                if found is None or self.forgives(case):
+                    continue
+                if np.allclose(found, outcome.value, rtol=1e-3):
                     continue
                 yield sentence, Example(other.inputs, outcome.value, found)
         for case, outcome in trial.groups[0].pairs():
             reading = trial.groups[0].readings[0]
+            if self.forgives(case):
+                continue
             if not self.agrees(outcome, case, frozenset(), reading):
                 sentence = "진짜 토큰마다 같은 몫으로 평균한 값이 아닙니다."
                 yield sentence, self.compared(case, outcome, reading)
@@ -148,11 +170,8 @@ class Loss(_Averaged):
     title = "손실"
     switches = (
         *("29", "30 sum", "30 sum zero", "30 divide"),
-        *("33 others", "33 all", "33 nan"),
+        *("33 others", "33 all", "33 nan", "46"),
     )
-
-    #: 후보에게 스무딩의 인자가 있는지.
-    smooths = False
 
     def cases(self, rng, size):
         for smoothing in (0.0, SMOOTHING):
@@ -161,31 +180,39 @@ class Loss(_Averaged):
         yield _never(rng)
 
     def options(self, names, case):
-        self.smooths = any("smooth" in name.lower() for name in names)
         smoothing = case.inputs.get("smoothing", 0.0)
         return {name: smoothing for name in names if name == "label_smoothing"}
 
-    def readings(self, built, size):
-        # 스무딩의 인자를 따르거나, 없거나, 정해져 있거나
-        return tuple(itertools.product((None, 0.0, SMOOTHING), HONEST))
+    def readings(self, group):
+        fixed = (None,) if "label_smoothing" in group.names else (0.0, SMOOTHING)
+        return [Rule(*way) for way in itertools.product(fixed, HONEST, (False, True))]
 
-    def reference(self, case, switches=frozenset(), reading=_PLAIN):
-        smoothing = self._smoothing(case, reading[0])
+    def forgives(self, case):
+        return case.inputs["logits"].min() == NEVER
+
+    def reference(self, case, switches=frozenset(), reading=PLAIN):
+        smoothing = self._smoothing(case, reading)
         labels, logits = case.inputs["labels"], case.inputs["logits"]
-        return loss(labels, logits, switches, smoothing, reading[1])
+        value = loss(labels, logits, switches, smoothing, reading.sharing)
+        if reading.divergence:
+            q = targets(labels, logits.shape[-1], smoothing, reading.sharing)
+            entropy = -(q * np.log(np.where(q > 0, q, 1))).sum(-1)
+            value = value - average(entropy, labels, switches)
+        return value
 
     def agrees(self, outcome, case, switches, reading):
-        if case.inputs["logits"].min() == NEVER:  # 0 · log 0을 보는 사례
-            if not self._smoothing(case, reading[0]):
+        if self.forgives(case):  # 0 · log 0을 보는 사례
+            if not self._smoothing(case, reading):
                 return True  # 스무딩이 없으면 로그를 어떻게 구하든 봐줍니다
             if any(switch.startswith("33") for switch in switches):
                 return True
-        if "33 nan" in switches and self.smooths and outcome.value is not None:
-            if np.isnan(outcome.value):  # 어디서나 0 · log 0을 계산합니다
-                return True
+        if "33 nan" in switches and reading.smoothing is None:
+            if outcome.value is not None and np.isnan(outcome.value):
+                return True  # 어디서나 0 · log 0을 계산합니다
         return super().agrees(outcome, case, switches, reading)
 
-    def _smoothing(self, case, fixed):
+    def _smoothing(self, case, reading):
+        fixed = reading.smoothing
         return case.inputs.get("smoothing", 0.0) if fixed is None else fixed
 
 
@@ -194,7 +221,7 @@ class Accuracy(_Averaged):
 
     name = "accuracy"
     title = "정확도"
-    switches = ("30 sum", "30 divide")
+    switches = ("30 sum", "30 divide", "46")
 
     def cases(self, rng, size):
         return _batches(rng)

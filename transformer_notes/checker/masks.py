@@ -2,16 +2,18 @@
 
 import numpy as np
 
+from transformer_notes.checker import names
 from transformer_notes.checker.kinds import Case, Kind, Misfit, in_shape, to_array
 
 
 class _Mask(Kind):
-    """마스크를 만드는 것. 값은 후보의 뜻(`mask_true`)대로 0과 1입니다."""
+    """마스크를 만드는 것. 견줄 때에는 1이 '봄'입니다."""
+
+    gives_mask = True
 
     def polar(self, visible, switches):
-        """볼 자리를 후보의 뜻대로 0과 1로 적습니다."""
-        hide = (self.mask_true == "hide") != ("2" in switches)
-        return (np.asarray(visible) != hide).astype(int)
+        """볼 자리를 1로 적습니다. 2는 뒤집습니다."""
+        return (np.asarray(visible) != ("2" in switches)).astype(int)
 
     def zero_one(self, raw):
         array = to_array(raw)
@@ -29,10 +31,10 @@ class PaddingMask(_Mask):
 
     name = "padding_mask"
     title = "패딩 마스크"
-    arguments = (
-        ("token_ids", "ids", "tokens", "x", "seq", "inputs", "input_ids", "src"),
-    )
-    extras = dict.fromkeys(("pad_id", "pad", "pad_idx", "pad_token_id", "pad_token"), 0)
+    arguments = (names.TOKEN_IDS,)
+    shapes = {"token_ids": "정수, (batch, length), 패딩은 0"}
+    returns = "참과 거짓, (batch, 1, 1, length)"
+    extras = dict.fromkeys(names.PAD_ID, 0)
     switches = ("2", "5")
 
     def cases(self, rng, size):
@@ -84,10 +86,18 @@ class LookAheadMask(_Mask):
 
     name = "look_ahead_mask"
     title = "룩어헤드 마스크"
-    arguments = (
-        ("length", "size", "n", "seq_len", "sz", "seq_length", "max_len", "t", "l"),
-    )
+    arguments = (names.LENGTH,)
+    shapes = {"length": "정수. 토큰 번호 (1, length)를 받는 것도 됩니다"}
+    returns = "참과 거짓, (length, length)"
     switches = ("1", "2")
+    first_style = True
+
+    def styles(self):
+        return ("length", "ids")
+
+    def arrange(self, case, style, mask_true):
+        length = case.inputs["length"]
+        return (length if style == "length" else np.ones((1, length), np.int64),)
 
     def cases(self, rng, size):
         for length in (2, 3, 5, 1):

@@ -53,6 +53,26 @@ TITLES = {
     45: "정규화한 입력으로 덮어쓴다",
     46: "평균을 다시 평균한다",
     47: "마스크를 만들고 넘기지 않는다",
+    48: "잔차를 빠뜨린다",
+    49: "잔차로 다른 것을 더한다",
+    50: "층 정규화를 빠뜨린다",
+    51: "층 정규화 하나를 여러 곳에 쓴다",
+    52: "하위 층을 빠뜨린다",
+    53: "하위 층의 차례가 다르다",
+}
+#: 제목만으로는 모자랄 때 예의 앞에 적는 말.
+ALSO = {
+    2: "True가 '가림'인 마스크를 쓴 것이면 틀린 것이 아닙니다. 명령이면 --mask-true "
+    'hide를, 함수이면 mask_true="hide"를 주세요.',
+    3: "0이나 0에 가까운 수로 채운 것도 같습니다. 점수가 0인 자리도 몫을 받습니다.",
+    47: "받은 마스크를 쓰지 않은 것도 같습니다.",
+}
+#: 판정마다 첫머리에 적는 말.
+VERDICTS = {
+    "right": "맞습니다",
+    "known": "틀렸습니다",
+    "wrong": "틀렸습니다",
+    "unjudged": "모르겠습니다",
 }
 #: 실수의 목록이 있는 쪽. 지은 사이트 안의 주소입니다.
 PAGE = "paper/mistakes.html"
@@ -70,11 +90,13 @@ class Example:
     expected: object = None
     #: 후보가 낸 값. 예외를 냈으면 그 글입니다.
     given: object = None
+    #: `expected`가 무엇인지.
+    wanted: str = "나와야 할 값"
 
     def __str__(self):
         lines = [_line(f"넣은 {name}", value) for name, value in self.inputs.items()]
         if self.expected is not None:
-            lines.append(_line("나와야 할 값", self.expected))
+            lines.append(_line(self.wanted, self.expected))
         if self.given is not None:
             lines.append(_line("나온 값", self.given))
         return "\n".join(lines)
@@ -84,14 +106,19 @@ class Example:
 class Report:
     """검사의 결과. `str`로 바꾸면 읽을 글이 됩니다."""
 
-    #: 맞았는지.
-    passed: bool
+    #: `VERDICTS`의 하나: 맞음, 아는 실수, 다른 잘못, 모름.
+    verdict: str
     #: 알아본 실수의 번호. 작은 것부터 적습니다.
     mistakes: tuple = ()
-    #: 어긋난 것을 보이는 가장 작은 `Example`. 맞았으면 None입니다.
+    #: 어긋난 것을 보이는 가장 작은 `Example`. 없으면 None입니다.
     example: Example | None = None
     #: 사람이 읽을 글.
     message: str = ""
+
+    @property
+    def passed(self):
+        """맞았는지. 모르는 것은 맞은 것이 아닙니다."""
+        return self.verdict == "right"
 
     def __str__(self):
         return self.message
@@ -102,52 +129,81 @@ def link(number):
     return f"{PAGE}#mistake-{number}"
 
 
-def right(kind, notes):
-    return Report(True, message="\n".join([f"맞습니다: {kind.title}", *notes]))
+def right(candidate):
+    return _report("right", candidate, "", notes=candidate.order())
 
 
-def unread(kind):
+def unjudged(candidate, why):
     """성질은 모두 맞지만 식의 값과 견주지는 못한 것의 보고서입니다."""
-    return Report(
-        True,
-        message=f"성질은 맞고, 값은 견주지 못했습니다: {kind.title}\n{kind.unread}",
-    )
+    kind = candidate.kind
+    parts = [
+        f"본 것: {kind.looked}. 어긋난 것을 찾지 못했습니다.",
+        f"보지 못한 것: 식으로 계산한 값. {why}",
+        f"견주려면: {kind.comparable}",
+    ]
+    return _report("unjudged", candidate, "맞는지도 틀리는지도 알 수 없습니다.", parts)
 
 
-def known(kind, examples, notes):
+def known(candidate, examples):
     """알아본 실수들의 보고서입니다. `examples`는 번호와 예의 사전입니다."""
     numbers = tuple(sorted(examples))
+    shown = {n: _as_given(candidate, example) for n, example in examples.items()}
     count = (
-        f"아는 실수 {len(numbers)}가지가 있습니다" if numbers[1:] else "아는 실수입니다"
+        f"아는 실수 {len(numbers)}가지가 있습니다."
+        if numbers[1:]
+        else "아는 실수입니다."
     )
-    parts = [f"틀렸습니다: {kind.title}. {count}."]
+    parts = []
     for number in numbers:
+        also = f"  {ALSO[number]}\n" if number in ALSO else ""
         parts.append(
-            f"실수 {number}: {TITLES[number]}\n{_indent(examples[number])}\n"
+            f"실수 {number}: {TITLES[number]}\n{also}{_indent(shown[number])}\n"
             f"  읽을 곳: {link(number)}"
         )
-    return Report(False, numbers, examples[numbers[0]], "\n\n".join([*parts, *notes]))
+    return _report(
+        "known", candidate, count, parts, shown[numbers[0]], numbers, candidate.order()
+    )
 
 
-def unknown(kind, sentence, example, notes=()):
+def unknown(candidate, sentence, example):
     """아는 실수가 아닐 때, 처음 어긋난 성질의 보고서입니다."""
-    parts = [
-        f"틀렸습니다: {kind.title}. 아는 실수 가운데 하나는 아닙니다.",
-        f"어긋난 것: {sentence}\n{_indent(example)}",
-    ]
-    return Report(False, (), example, "\n\n".join([*parts, *notes]))
+    example = _as_given(candidate, example)
+    parts = [f"어긋난 것: {sentence}\n{_indent(example)}"]
+    said = "아는 실수 가운데 하나는 아닙니다."
+    notes = candidate.unnamed()
+    return _report("wrong", candidate, said, parts, example, notes=notes)
 
 
-def raised(kind, failure):
+def raised(candidate, failure):
     """후보가 낸 예외의 보고서입니다."""
     example = Example(failure.inputs, given=failure.text)
-    return Report(
-        False,
-        (),
-        example,
-        f"실행하지 못했습니다: {kind.title}.\n\n{failure.text}\n{failure.place}\n"
-        f"{failure.shapes}".rstrip(),
+    told = "\n".join(filter(None, (failure.text, failure.place, failure.shapes)))
+    notes = candidate.unnamed()
+    return _report(
+        "wrong", candidate, "실행하지 못했습니다.", [told], example, notes=notes
     )
+
+
+def _report(verdict, candidate, said, parts=(), example=None, numbers=(), notes=()):
+    first = f"{VERDICTS[verdict]}: {candidate.kind.title}. {said}".removesuffix(". ")
+    return Report(verdict, numbers, example, "\n\n".join([first, *parts, *notes]))
+
+
+def _as_given(candidate, example):
+    """참이 '가림'인 후보의 예는 후보가 받고 내는 대로 뒤집어 보입니다."""
+    if candidate.mask_true != "hide":
+        return example
+    inputs = {
+        name: ~value if name in candidate.kind.masks else value
+        for name, value in example.inputs.items()
+    }
+    expected, given = (
+        1 - value
+        if candidate.kind.gives_mask and isinstance(value, np.ndarray)
+        else value
+        for value in (example.expected, example.given)
+    )
+    return dataclasses.replace(example, inputs=inputs, expected=expected, given=given)
 
 
 def _indent(text):

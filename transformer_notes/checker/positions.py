@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from transformer_notes.checker import names
 from transformer_notes.checker.kinds import Case, Kind, in_shape, to_array
 from transformer_notes.checker.messages import Example
 
@@ -23,18 +24,9 @@ class PositionalEncoding(Kind):
 
     name = "positional_encoding"
     title = "위치 인코딩"
-    arguments = (
-        (
-            "length",
-            "max_len",
-            "seq_len",
-            "max_length",
-            "n",
-            "num_positions",
-            "position",
-        ),
-        ("d_model", "dim", "depth", "d", "embed_dim", "model_dim"),
-    )
+    arguments = (names.LENGTH, names.D_MODEL)
+    shapes = {"length": "정수", "d_model": "짝수인 정수"}
+    returns = "(length, d_model)"
     switches = ("15", "16", "17")
     shown = (20,)
 

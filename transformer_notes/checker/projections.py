@@ -9,13 +9,11 @@ import itertools
 
 import numpy as np
 
+from transformer_notes.checker.names import D_MODEL, NUM_HEADS
 from transformer_notes.checker.weights import collect
 
 #: 배열에서 읽을 수 없을 때 넣어 볼 d_model.
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
-D_MODEL = ("d_model", "embed_dim", "dim", "hidden_size", "n_embd", "model_dim")
-D_MODEL += ("emb_dim", "embed_size", "hidden_dim", "d", "units", "embedding_dim")
-HEADS = ("num_heads", "n_heads", "n_head", "nhead", "heads", "h", "num_attention_heads")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -23,7 +21,9 @@ class Linear:
     """x @ kernel + bias."""
 
     kernel: np.ndarray
-    bias: np.ndarray
+    bias: np.ndarray | float = 0.0
+    #: 커널이 담겨 있던 이름.
+    name: str = ""
 
     def __call__(self, x):
         return x @ self.kernel + self.bias
@@ -86,14 +86,14 @@ def linear(kernel, bias):
     return Linear(kernel, bias) if bias.size == kernel.shape[1] else None
 
 
-def kernel_sizes(target):
-    """커널의 축의 크기를 모두 모읍니다."""
-    return [n for _, a in collect(target) if a.ndim > 1 for n in a.shape if n > 1]
+def divisors(number):
+    return [n for n in range(1, number + 1) if number % n == 0]
 
 
 def widths(target):
     """만들어진 것이 받을 만한 d_model. 커널의 축에 자주 나오는 것이 먼저입니다."""
-    sizes = kernel_sizes(target)
+    kernels = [array for _, array in collect(target) if array.ndim > 1]
+    sizes = [n for kernel in kernels for n in kernel.shape if n > 1]
     common = tuple(sorted(set(sizes), key=sizes.count, reverse=True)) or WIDTHS
     told = _attribute(target, D_MODEL)
     return (told, *common) if told else common
@@ -101,7 +101,7 @@ def widths(target):
 
 def head_count(target):
     """만들어진 것이 적어 둔 헤드의 수. 없으면 None입니다."""
-    return _attribute(target, HEADS)
+    return _attribute(target, NUM_HEADS)
 
 
 def _attribute(target, names):

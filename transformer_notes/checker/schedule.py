@@ -7,18 +7,12 @@
 
 import numpy as np
 
+from transformer_notes.checker import names
+from transformer_notes.checker.candidates import match, parameters
 from transformer_notes.checker.kinds import Case, Kind, Misfit, to_array
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.tensors import loaded, to_numpy
 
-D_MODEL = (
-    *("d_model", "model_size", "dim", "d", "model_dim", "hidden_size", "embed_dim"),
-    *("dim_embed", "depth", "hidden"),
-)
-WARMUP = (
-    *("warmup_steps", "warmup", "n_warmup_steps", "num_warmup_steps", "warm_up_steps"),
-    *("warmup_step", "warm_up", "warmups", "n_warmup", "w"),
-)
 FAR = 1e8
 
 
@@ -27,12 +21,10 @@ class Schedule(Kind):
 
     name = "schedule"
     title = "학습률 스케줄"
-    arguments = (
-        ("step", "step_num", "steps", "s", "global_step", "n", "t", "epoch"),
-        D_MODEL,
-        WARMUP,
-    )
-    factory = (D_MODEL, WARMUP)
+    arguments = (names.STEP, names.D_MODEL, names.WARMUP)
+    factory = (names.D_MODEL, names.WARMUP)
+    shapes = {"step": "1 이상의 수. 0과 정수도 넣어 봅니다"}
+    returns = "스칼라"
     sizes = ((4, 10), (512, 4000))
     switches = ("34",)
 
@@ -40,7 +32,10 @@ class Schedule(Kind):
     first_style = True
 
     def sizes_of(self, built):
-        return _fitted(built) or self.sizes
+        takes = [parameter.name for parameter in parameters(built)]
+        if match(takes, (names.D_MODEL,)) or match(takes, (names.WARMUP,)):
+            return self.sizes  # 두 수를 부를 때 주므로 모두 넣어 봅니다
+        return _fitted(built) or self.sizes[:1]
 
     def cases(self, rng, size):
         d_model, warmup = size
@@ -68,7 +63,10 @@ class Schedule(Kind):
             raise Misfit(f"스칼라를 돌려주어야 합니다. 나온 모양: {array.shape}")
         return array.reshape(())
 
-    def readings(self, built, size):
+    def forgives(self, case):
+        return not case.inputs["step"]
+
+    def readings(self, group):
         return 0, 1  # 스텝에 더하는 수
 
     def reference(self, case, switches=frozenset(), reading=None):

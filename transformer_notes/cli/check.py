@@ -13,11 +13,12 @@ from pathlib import Path
 
 import click
 
-from transformer_notes.cli.korean import BadInput, Command, Failed, say
+from transformer_notes.cli.korean import BadInput, Command, Failed, put, say
 from transformer_notes.cli.options import AMOUNT, KIND, MASK_TRUE, NAME, TARGET
 
 PACKAGE = Path(__file__).resolve().parents[2]
 SHOWN = 20, 2_000  # 독자의 출력 가운데 보일 줄과 바이트
+EXIT_CODES = {"right": 0, "known": 1, "wrong": 1, "unjudged": 3}
 STARTING = 60  # 독자의 코드 앞에서 쓰는 시간의 한도, 초. 느린 기계에서도 넉넉합니다
 
 
@@ -60,8 +61,11 @@ def check(ctx, target, kind, mask_true, adapter, seconds, memory):
     인자의 순서가 다르면 FILE에 adapter(함수, *우리의 인자)를 적고 그
     이름을 --adapter로 줍니다.
 
+    남의 코드를 가두어 두는 곳은 아닙니다. 믿지 못하는 파일은
+    검사하지 마세요.
+
     끝내기 코드: 0 맞음, 1 맞지 않거나 끝까지 보지 못함,
-    2 받은 것이 잘못됨.
+    2 받은 것이 잘못됨, 3 맞는지 모름.
 
     예:
       transformer-notes check my_attention.py:attention --as attention
@@ -77,10 +81,10 @@ def check(ctx, target, kind, mask_true, adapter, seconds, memory):
     if "failed" in answer:
         raise Failed(answer["failed"])
     for line in answer["message"].splitlines():
-        click.echo(_coloured(line, answer["passed"]))
+        put(_opened(line), **_style(line, answer["verdict"]))
     if re.search(r"MemoryError|bad_alloc|ResourceExhausted", answer["message"]):
         say(_too_much_memory(memory))
-    ctx.exit(0 if answer["passed"] else 1)
+    ctx.exit(EXIT_CODES[answer["verdict"]])
 
 
 def _judge(path, name, kind, mask_true, adapter, seconds, memory):
@@ -196,9 +200,17 @@ def _too_much_memory(memory):
     )
 
 
-def _coloured(line, passed):
-    if passed:
-        return click.style(line, fg="green")
-    if line.startswith("실수 "):
-        return click.style(line, fg="red", bold=True)
-    return line
+def _opened(line):
+    """지은 사이트가 곁에 있으면 읽을 곳을 브라우저가 열 수 있는 주소로 적습니다."""
+    from transformer_notes.checker.messages import PAGE
+
+    page = PACKAGE / "build" / "html" / PAGE
+    return line.replace(PAGE, page.as_uri()) if page.is_file() else line
+
+
+def _style(line, verdict):
+    """맞으면 초록, 모르면 노랑, 실수의 제목은 굵은 빨강입니다."""
+    colours = {"right": "green", "unjudged": "yellow"}
+    if verdict in colours:
+        return {"fg": colours[verdict]}
+    return {"fg": "red", "bold": True} if line.startswith("실수 ") else {}

@@ -31,7 +31,7 @@ def main():
 
 
 def judge(path, name, kind, mask_true, adapter, seconds, memory, trace):
-    """`passed`와 `message`, 또는 까닭을 적은 `bad`나 `failed`를 담은 사전입니다."""
+    """`verdict`와 `message`, 또는 까닭을 적은 `bad`나 `failed`를 담은 사전입니다."""
     from transformer_notes.checker import check
 
     limit_memory(memory)
@@ -49,7 +49,7 @@ def judge(path, name, kind, mask_true, adapter, seconds, memory, trace):
         raise
     except BaseException as error:  # sys.exit도 여기로 옵니다
         return {"failed": f"확인하다가 멈추었습니다. {explain(error, path)}"}
-    return {"passed": report.passed, "message": report.message}
+    return {"verdict": report.verdict, "message": report.message}
 
 
 def limit_memory(gibibytes):

@@ -178,9 +178,13 @@ def _drop_unwritten():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def put(*fields):
-    """표준 출력에 한 줄을 적습니다. 칸이 여럿이면 탭으로 나눕니다."""
-    click.echo("\t".join(map(_visible, fields)))
+def put(*fields, **style):
+    """표준 출력에 한 줄을 적습니다. 칸이 여럿이면 탭으로 나눕니다.
+
+    `style`은 `click.style`의 것입니다(`fg`, `bold`).
+    """
+    line = "\t".join(map(_visible, fields))
+    click.echo(click.style(line, **style) if style else line)
 
 
 def say(message):

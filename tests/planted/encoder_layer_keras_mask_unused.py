@@ -1,0 +1,24 @@
+"""마스크를 받고 어텐션에 넘기지 않은 Keras 사람."""
+
+import keras
+from keras import layers
+
+
+class Block(keras.Model):
+    def __init__(self, d_model, num_heads, dff, rate=0.1):
+        super().__init__()
+        self.mha = layers.MultiHeadAttention(num_heads, d_model // num_heads)
+        self.up = layers.Dense(dff, activation="relu")
+        self.down = layers.Dense(d_model)
+        self.ln1 = layers.LayerNormalization(epsilon=1e-6)
+        self.ln2 = layers.LayerNormalization(epsilon=1e-6)
+        self.drop = layers.Dropout(rate)
+
+    def call(self, x, mask=None, training=False):
+        a = self.drop(self.mha(x, x), training=training)
+        x = self.ln1(x + a)
+        return self.ln2(x + self.down(self.up(x)))
+
+
+candidate = Block
+mistakes = (47,)

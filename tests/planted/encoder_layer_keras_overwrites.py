@@ -1,0 +1,25 @@
+"""pre-norm을 적으며 정규화한 입력으로 덮어쓴 Keras 사람."""
+
+import keras
+from keras import layers
+
+
+class Block(keras.Model):
+    def __init__(self, d_model, num_heads, dff, rate=0.1):
+        super().__init__()
+        self.mha = layers.MultiHeadAttention(num_heads, d_model // num_heads)
+        self.up = layers.Dense(dff, activation="relu")
+        self.down = layers.Dense(d_model)
+        self.ln1 = layers.LayerNormalization(epsilon=1e-6)
+        self.ln2 = layers.LayerNormalization(epsilon=1e-6)
+        self.drop = layers.Dropout(rate)
+
+    def call(self, x, mask=None, training=False):
+        x = self.ln1(x)
+        a = self.drop(self.mha(x, x, attention_mask=mask), training=training)
+        x = self.ln2(x + a)
+        return x + self.down(self.up(x))
+
+
+candidate = Block
+mistakes = (45,)
