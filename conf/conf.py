@@ -51,6 +51,7 @@ extensions = [
     "fonts",
     "korean",
     "listings",
+    "live_cells",
     "markup",
     "mathematics",
     "model_map",

@@ -24,6 +24,7 @@ def borrowed(env):
         env.toc_secnumbers,
         env.toc_fignumbers,
         env.shown_sources,
+        env.written_exercises,
         domains,
         {c.key: c.formatted_entry.label for c in env.domaindata["cite"]["citations"]},
         {name: read(path) for name, path in modules().items()},

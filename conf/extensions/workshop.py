@@ -75,29 +75,17 @@ class Workshop(SphinxDirective):
         return [workshop()]
 
 
-def rewrite(app, env):
-    """칸이 달라졌으면 작업장을 다시 씁니다."""
-    before = getattr(env, "listed_exercises", None)
-    env.listed_exercises = [
-        (page, kind)
-        for page, *_ in env.chapters
-        for kind in env.written_exercises.get(page, ())
-    ]
-    if before == env.listed_exercises:
-        return []
-    return [n for n, m in env.metadata.items() if "lists_exercises" in m]
-
-
 def fill(app, doctree, docname):
     for place in list(doctree.findall(workshop)):
         items = []
-        for page, kind in app.env.listed_exercises:
+        for page, *_ in app.env.chapters:
             address = app.builder.get_relative_uri(docname, page)
-            items.append(
-                f'<li data-kind="{kind}"><a href="{address}#write-{kind}">'
-                f"{html.escape(exercises.title(kind))}</a>"
-                f' <span class="state"></span></li>'
-            )
+            for kind in app.env.written_exercises.get(page, ()):
+                title = html.escape(exercises.title(kind))
+                items.append(
+                    f'<li data-kind="{kind}"><a href="{address}#write-{kind}">{title}'
+                    '</a> <span class="state"></span></li>'
+                )
         drawn = f'<ol class="workshop">{"".join(items)}</ol>'
         place.replace_self(nodes.raw("", drawn, format="html"))
 
@@ -106,7 +94,7 @@ def add_scripts(app, pagename, templatename, context, doctree):
     if app.builder.format != "html":
         return
     listed = "lists_exercises" in app.env.metadata.get(pagename, {})
-    if listed or pagename in app.env.written_exercises:
+    if listed or pagename in app.env.written_exercises | app.env.live_cells:
         app.add_css_file("workshop.css")
         app.add_js_file("workshop.js", loading_method="defer")
 
@@ -134,7 +122,11 @@ def add(archive, name, content):
 
 
 def write_runtime(app, exception):
-    if exception or app.builder.format != "html" or not app.env.written_exercises:
+    if (
+        exception
+        or app.builder.format != "html"
+        or not app.env.written_exercises | app.env.live_cells
+    ):
         return
     folder = Path(app.outdir, "_static", "runtime")
     folder.mkdir()
@@ -167,7 +159,6 @@ def setup(app):
     app.add_directive("workshop", Workshop)
     app.connect("builder-inited", start)
     app.connect("env-purge-doc", forget)
-    app.connect("env-get-updated", rewrite, priority=600)  # 장의 번호를 매긴 뒤
     app.connect("doctree-resolved", fill)
     app.connect("html-page-context", add_scripts)
     # slimming은 스크립트를 낱말로 읽습니다. 그 뒤에 적고, 다음 빌드의 앞에서 지웁니다.

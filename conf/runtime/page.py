@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer_notes.checker import TITLES, check
+from transformer_notes.checker import TITLES, candidates, check
 from transformer_notes.checker.messages import link
 from transformer_notes.cli.judge import explain, find, load
 
@@ -19,6 +19,18 @@ SLICES, LINES = 4, 8
 NO_MEMORY = re.compile("MemoryError|array is too big|Maximum allowed dimension")
 #: 옮겨 적을 출력의 글자 수.
 PRINTED = 20_000
+
+given_to = candidates.to_backend
+
+
+def with_own_integers(value, backend):
+    """브라우저의 NumPy는 32비트라, `np.take`가 64비트의 번호를 받지 않습니다."""
+    if isinstance(value, np.ndarray) and value.dtype == np.int64:
+        value = value.astype(np.intp)
+    return given_to(value, backend)
+
+
+candidates.to_backend = with_own_integers
 
 
 class Printed(io.TextIOBase):
@@ -34,6 +46,22 @@ class Printed(io.TextIOBase):
         return len(text)
 
 
+def run(setup, source, send):
+    """앞의 문장들을 말없이 실행하고 셀을 실행합니다. `judge`와 같은 꼴로 답합니다."""
+    path, names = Path("cell.py"), {"__name__": "__main__"}
+    path.write_text(source, encoding="utf-8")
+    linecache.clearcache()
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(setup, names)
+    printed = Printed(send)
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            exec(compile(source, str(path.resolve()), "exec"), names)
+    except BaseException as error:  # sys.exit도 여기로 옵니다
+        return answered({"verdict": "failed", "message": explain(error, path)})
+    return answered({"verdict": "ran", "message": ""})
+
+
 def judge(source, kind, name, mask_true, send):
     """`verdict`와 쪽이 보일 것을 담은 사전의 JSON입니다."""
     path = Path(f"my_{kind}.py")
@@ -44,7 +72,12 @@ def judge(source, kind, name, mask_true, send):
         answer = _judge(path, kind, name, mask_true)
     if "NotImplementedError" in answer["message"]:
         answer["verdict"] = "unwritten"
-    elif NO_MEMORY.search(answer["message"]):
+    return answered(answer)
+
+
+def answered(answer):
+    """메모리가 모자랐는지와 몇 번째 줄의 일인지를 더해 JSON으로 적습니다."""
+    if NO_MEMORY.search(answer["message"]):
         answer["verdict"] = "memory"
     line = re.search(r"(\d+)번째 줄", answer["message"])
     return json.dumps(answer | {"line": int(line[1]) if line else 0})

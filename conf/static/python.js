@@ -6,7 +6,7 @@
  * 조각을 모아 워커에 넘기면, 워커는 그 안에서 파일을 찾아 Pyodide를 켭니다.
  */
 (() => {
-  const folder = new URL("runtime/", document.currentScript.src).href;
+  const folder = new URL(".", document.currentScript.src).href;
   const SECONDS = 20;
   let files; // 이름마다 gzip으로 줄인 Blob
   let worker; // 켜 둔 파이썬. 멈추면 버리고 새로 켭니다.
@@ -34,8 +34,7 @@
       try {
         if (found) await start(found);
         const page = python?.pyimport("page");
-        const { source, kind, name, maskTrue } = task ?? {};
-        postMessage({ answer: task ? JSON.parse(page.judge(source, kind, name, maskTrue, send)) : true });
+        postMessage({ answer: task ? JSON.parse(page[task[0]](...task.slice(1), send)) : true });
       } catch (error) {
         postMessage({ failed: `${error.message ?? error}`.trim().split("\n").pop() });
       }
@@ -43,19 +42,19 @@
   }
 
   /** 스크립트 하나를 읽고 그것이 `notesRuntime`에 넘긴 것을 돌려줍니다. */
-  const read = (name) => new Promise((done, failed) => {
+  const read = globalThis.notesRead = (name) => new Promise((done, failed) => {
     const script = document.createElement("script");
     globalThis.notesRuntime = done;
     script.src = folder + name;
     script.onload = () => script.remove();
-    script.onerror = () => failed(new Error(`실행기의 파일을 읽지 못했습니다: ${name}.`));
+    script.onerror = () => failed(new Error(`파일을 읽지 못했습니다: ${name}.`));
     document.head.append(script);
   });
 
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
   async function fetchAll(told, signal) {
-    const list = await read("files.js");
+    const list = await read("runtime/files.js");
     const total = list.reduce((sum, [, size]) => sum + size, 0);
     const found = {};
     let loaded = 0;
@@ -63,7 +62,7 @@
       const parts = [];
       for (let i = 0; i < count; i += 1) {
         told({ loaded, total });
-        parts.push(bytes(await read(`${name}.${i}.js`)));
+        parts.push(bytes(await read(`runtime/${name}.${i}.js`)));
         signal.throwIfAborted();
         loaded += parts.at(-1).length;
       }
@@ -98,7 +97,7 @@
   });
 
   /**
-   * 일 하나를 파이썬에 맡기고 그 답을 돌려줍니다. `told`는 도중의 일을 듣습니다:
+   * 일 하나(`page.py`의 함수의 이름과 인자들)를 파이썬에 맡기고 그 답을 돌려줍니다. `told`는 도중의 일을 듣습니다:
    * 읽은 바이트(`loaded`, `total`), 켜기(`starting`), 실행(`running`), `printed`.
    */
   globalThis.notesPython = async (task, told, signal) => {

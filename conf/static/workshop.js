@@ -35,10 +35,11 @@
   });
   const readAll = () => Promise.all(["editor.js", "python.js", "bench.js"].map(read));
 
+  const old = typeof DecompressionStream !== "function";
   for (const box of document.querySelectorAll(".write")) {
     const button = box.querySelector(".write-start button");
     const note = box.querySelector(".write-start span");
-    if (typeof DecompressionStream !== "function") {
+    if (old) {
       note.textContent = "이 브라우저는 오래되어 여기에서 실행하지 못합니다. 아래의 명령줄로 확인하세요.";
       continue;
     }
@@ -58,6 +59,28 @@
       }
     });
   }
+
+  // NumPy만으로 실행되는 셀마다 고쳐 보는 단추를 답니다
+  const page = location.pathname.split("/").pop().replace(/\.html$/, "");
+  const cells = old ? [] : document.querySelectorAll(".cell.live");
+  cells.forEach((cell, place) => {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "live-start", textContent: "고쳐 보기" });
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      try {
+        await (scripts ??= readAll());
+        const setups = await notesRead(`live/${page}.js`);
+        button.remove();
+        notesLive(cell, setups[place]);
+      } catch (error) {
+        scripts = undefined;
+        button.disabled = false;
+        button.title = error.message;
+      }
+    });
+    cell.querySelector(".cell_input").append(button);
+  });
 
   // 작업장의 차례: 무엇을 마쳤고 다음은 무엇인가
   let next;

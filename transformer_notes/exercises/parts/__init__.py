@@ -5,15 +5,13 @@
 
 import numpy as np
 
-rng = np.random.default_rng(0)
-
 
 class MultiHeadAttention:
     """멀티 헤드 어텐션. 마스크는 불리언이고 True인 자리만 봅니다."""
 
     def __init__(self, d_model, num_heads):
         self.num_heads = num_heads
-        self.w_query, self.w_key, self.w_value, self.w_output = rng.normal(
+        self.w_query, self.w_key, self.w_value, self.w_output = np.random.normal(
             0, d_model**-0.5, (4, d_model, d_model)
         )
 
@@ -38,10 +36,10 @@ class FeedForward:
     """위치별 피드포워드 신경망."""
 
     def __init__(self, d_model, d_ff):
-        self.wide = rng.normal(0, d_model**-0.5, (d_model, d_ff))
-        self.wide_bias = rng.normal(0, 0.1, d_ff)
-        self.narrow = rng.normal(0, d_ff**-0.5, (d_ff, d_model))
-        self.narrow_bias = rng.normal(0, 0.1, d_model)
+        self.wide = np.random.normal(0, d_model**-0.5, (d_model, d_ff))
+        self.wide_bias = np.random.normal(0, 0.1, d_ff)
+        self.narrow = np.random.normal(0, d_ff**-0.5, (d_ff, d_model))
+        self.narrow_bias = np.random.normal(0, 0.1, d_model)
 
     def __call__(self, x):
         """(batch, length, d_model) -> (batch, length, d_model)."""
@@ -53,8 +51,8 @@ class LayerNorm:
     """층 정규화. 평균과 분산을 토큰마다 따로 구합니다."""
 
     def __init__(self, d_model):
-        self.scale = rng.uniform(0.5, 1.5, d_model)
-        self.shift = rng.normal(0, 0.1, d_model)
+        self.scale = np.random.uniform(0.5, 1.5, d_model)
+        self.shift = np.random.normal(0, 0.1, d_model)
 
     def __call__(self, x):
         """(batch, length, d_model) -> (batch, length, d_model)."""
