@@ -1,6 +1,7 @@
 """아는 실수가 아닐 때, 값이 어긋난 까닭을 짚습니다."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -21,8 +22,8 @@ ACCIDENTS = (
     ("overflow", "수가 너무 커서 넘칩니다 (overflow)"),
 )
 KNOWN_FACTORS = {
-    1 / np.log(2): "로그의 밑이 e가 아니라 2입니다.",
-    1 / np.log(10): "로그의 밑이 e가 아니라 10입니다.",
+    1 / math.log(2): "로그의 밑이 e가 아니라 2입니다.",
+    1 / math.log(10): "로그의 밑이 e가 아니라 10입니다.",
     100.0: "비율이 아니라 백분율입니다.",
     -1.0: "부호가 반대입니다.",
 }
