@@ -83,6 +83,12 @@ def test_an_output_of_nan_is_named_for_what_it_is(change, cause):
     assert cause in str(report) and "번째 줄" in str(report)
 
 
+def test_rows_that_a_flipped_mask_hides_wholly_may_be_nan():
+    """최댓값을 빼지 않으면, 모두 가려진 행은 0 / 0입니다."""
+    report = check(scored(lambda s, m: s + m * -1e9), "attention")
+    assert report.mistakes == (2,), str(report)
+
+
 def test_tensors_that_turn_to_nan_are_called_nan():
     def attention(query, key, value, mask):
         scores = tf.matmul(query, key, transpose_b=True) / query.shape[-1] ** 0.5

@@ -169,7 +169,8 @@ class Masked(Kind):
             return outcome.value is None
         if outcome.value is None or ("4" in switches) > outcome.half:
             return False
-        if "4" not in switches and np.isnan(outcome.value).all():
+        seen = outcome.value[~free]
+        if "4" not in switches and seen.size and np.isnan(seen).all():
             return False  # NaN뿐이면 무엇이든 설명하고, 아무것도 설명하지 않습니다
         given = np.where(free[..., np.newaxis], 0, outcome.value)
         expected = np.where(free[..., np.newaxis], 0, expected)
