@@ -3,6 +3,7 @@
 시험이 아니므로 이름이 `test_`로 시작하지 않습니다.
 """
 
+import re
 import tempfile
 import warnings
 
@@ -57,6 +58,7 @@ class Masked(keras.layers.Layer):
 def keeps_layer_promises(make, *inputs, call=None, symbolic=True):
     """층이면 모두 지키는 약속을 한 번에 봅니다. 어긴 것은 그 이름을 말합니다.
 
+    - 가중치마다 이름이 있다.
     - 이거, 그래프, XLA에서, 네 정밀도에서 float64의 값과 반올림만큼만 다르다.
     - 출력의 dtype은 계산 dtype이고, 가중치마다 유한하고 0이 아닌 기울기가 있다.
     - 그래프 하나가 어떤 배치와 길이도 받고, 빈 것을 넣으면 빈 것이 나온다.
@@ -82,6 +84,8 @@ def keeps_layer_promises(make, *inputs, call=None, symbolic=True):
         call(layer, *at(layer.compute_dtype))
         return random_weights(layer, scale=0.5)
 
+    nameless = [w.path for w in built().weights if re.match("variable", w.name)]
+    assert not nameless, f"이름 없는 가중치: {nameless}"
     exact = call(built(dtype="float64"), *at("float64"))
     for policy in ("float32", "float64", *HALF):
         layer = built(dtype=policy)
