@@ -103,7 +103,7 @@ ASK = """async tasks => {
     let printed = "";
     const told = (news) => { printed += news.printed ?? ""; };
     const start = performance.now();
-    const answer = await notesPython(task, told, new AbortController().signal);
+    const answer = await notesPython(task, told, new AbortController().signal, 300);
     answers.push({...answer, printed, seconds: (performance.now() - start) / 1000});
   }
   return answers;

@@ -92,16 +92,14 @@ def _judge(path, kind, name, mask_true):
         report = check(candidate, kind, mask_true=mask_true)
     except BaseException as error:  # sys.exit도 여기로 옵니다
         return {"verdict": "failed", "message": explain(error, path)}
-    verdict = "right" if report.passed else "known" if report.mistakes else "wrong"
-    verdict = getattr(report, "verdict", verdict)
-    if report.message.startswith("실행하지 못했습니다"):
-        verdict = "failed"
-    example = report.example
+    first, example = report.message.partition("\n")[0], report.example
+    failed = first.endswith("실행하지 못했습니다.")
     return {
-        "verdict": verdict,
+        "verdict": "failed" if failed else report.verdict,
         "message": report.message,
         "mistakes": [[n, TITLES[n], link(n)] for n in report.mistakes],
         "inputs": {k: drawn(v) for k, v in example.inputs.items()} if example else {},
+        "wanted": example.wanted if example else "",
         "expected": drawn(example.expected) if example else None,
         "given": drawn(example.given) if example else None,
     }

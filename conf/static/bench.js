@@ -162,7 +162,7 @@
       }
       if (answer.given) {
         const inputs = Object.entries(answer.inputs).map(([key, value]) => draw(`넣은 ${key}`, value));
-        const outputs = [draw("나와야 할 값", answer.expected, answer.given),
+        const outputs = [draw(answer.wanted, answer.expected, answer.given),
           draw("나온 값", answer.given, answer.expected)];
         verdict.append(make("div", { className: "grids" }, ...inputs, ...outputs));
       }

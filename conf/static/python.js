@@ -100,7 +100,7 @@
    * 일 하나(`page.py`의 함수의 이름과 인자들)를 파이썬에 맡기고 그 답을 돌려줍니다. `told`는 도중의 일을 듣습니다:
    * 읽은 바이트(`loaded`, `total`), 켜기(`starting`), 실행(`running`), `printed`.
    */
-  globalThis.notesPython = async (task, told, signal) => {
+  globalThis.notesPython = async (task, told, signal, seconds = SECONDS) => {
     files ??= await fetchAll(told, signal);
     if (!worker) {
       told({ starting: true });
@@ -110,6 +110,6 @@
       await ask({ found: files }, told, signal);
     }
     told({ running: true });
-    return ask({ task }, told, signal, SECONDS);
+    return ask({ task }, told, signal, seconds);
   };
 })();
