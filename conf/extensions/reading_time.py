@@ -6,7 +6,6 @@
 """
 
 import fnmatch
-import math
 import re
 
 from docutils import nodes
@@ -47,7 +46,7 @@ def _is_folded_input(node):
 def measure(app, doctree):
     if not re.match(app.config.reading_time_pages, app.env.docname):
         return
-    minutes = math.ceil(load(doctree) / (SYLLABLES * LINES))
+    minutes = max(1, round(load(doctree) / (SYLLABLES * LINES)))
     app.env.metadata[app.env.docname]["minutes"] = minutes
     title = next(doctree.findall(nodes.title))
     words = f"읽는 데 약 {minutes}분"

@@ -94,9 +94,11 @@ def _judge(path, kind, name, mask_true):
         return {"verdict": "failed", "message": explain(error, path)}
     first, example = report.message.partition("\n")[0], report.example
     failed = first.endswith("실행하지 못했습니다.")
+    why = re.search("^어긋난 것: (.*)$", report.message, re.MULTILINE)
     return {
         "verdict": "failed" if failed else report.verdict,
         "message": report.message,
+        "why": why[1] if why else "",
         "mistakes": [[n, TITLES[n], link(n)] for n in report.mistakes],
         "inputs": {k: drawn(v) for k, v in example.inputs.items()} if example else {},
         "wanted": example.wanted if example else "",

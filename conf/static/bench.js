@@ -4,7 +4,7 @@
     right: "맞습니다",
     known: "아는 실수입니다",
     wrong: "틀렸습니다. 아는 실수는 아닙니다",
-    unjudged: "판정하지 못했습니다",
+    unjudged: "모르겠습니다",
     unwritten: "아직 적지 않았습니다",
     failed: "실행하지 못했습니다",
     memory: "메모리가 모자랍니다",
@@ -157,6 +157,7 @@
         const where = make("a", { href: root + link }, `실수 ${number}: ${name}`);
         verdict.append(make("p", {}, where));
       }
+      if (answer.why) verdict.append(make("p", {}, answer.why));
       if (answer.line) {
         verdict.append(make("p", {}, `${answer.line}번째 줄을 보세요. 편집기에 표시했습니다.`));
       }
