@@ -188,6 +188,11 @@ def test_rows_of_padding_may_be_hidden_too():
     assert check(both, "padding_mask").passed
 
 
+def test_the_smallest_token_is_no_padding():
+    report = check(lambda token_ids: (token_ids > 1)[:, None, None], "padding_mask")
+    assert report.verdict == "wrong", str(report)
+
+
 def test_a_mask_that_hides_nothing_is_none_of_the_known_mistakes():
     report = check(lambda ids: np.ones_like(ids), "padding_mask")
     assert (report.passed, report.mistakes) == (False, ())

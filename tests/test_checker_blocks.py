@@ -95,6 +95,28 @@ def test_honest_feed_forward_is_right(candidate):
     assert "성질만" not in str(report)
 
 
+def test_an_activation_that_differs_only_for_large_numbers_is_wrong():
+    def capped(d_model, d_ff):
+        rng = np.random.default_rng(1)
+        wide = rng.normal(size=(d_model, d_ff))
+        narrow = rng.normal(size=(d_ff, d_model))
+        return lambda inputs: np.clip(inputs @ wide, 0, 6) @ narrow
+
+    assert check(capped, "feed_forward").verdict == "wrong"
+
+
+def test_weights_that_do_not_fit_the_formula_are_shown():
+    def gated(d_model, d_ff):
+        rng = np.random.default_rng(1)
+        gate, wide = rng.normal(size=(2, d_model, d_ff))
+        narrow = rng.normal(size=(d_ff, d_model))
+        return lambda x: np.tanh(x @ gate) * (x @ wide) @ narrow
+
+    report = check(gated, "feed_forward")
+    assert report.verdict == "unjudged"
+    assert "모양: (2, 3), (3, 2), (2, 3)." in str(report), str(report)
+
+
 def test_what_cannot_be_read_is_said():
     class Secret:
         __slots__ = ()

@@ -90,6 +90,8 @@ class FeedForward(Kind):
         for shape in ((1, 1), (1, 3), (1, 8), (3, 3)):
             x = np.round(rng.normal(0, 1, (*shape, size[0])), 2).astype("float32")
             yield Case({"x": x}, batch=shape[0])
+        # 큰 수에서만 다른 활성 함수가 있습니다
+        yield Case({"x": 100 * x}, batch=shape[0])
 
     def read(self, raw, case):
         return in_shape(to_array(first(raw)), case.inputs["x"].shape)

@@ -52,6 +52,8 @@ class Candidate:
     def __init__(self, target, kind, mask_true="attend", adapter=None):
         self.target, self.kind = target, kind
         self.mask_true, self.adapter = mask_true, adapter
+        #: 크기마다, 처음부터 가중치가 있던 것.
+        self._built = {}
 
     def backends(self):
         """넣어 볼 텐서의 방식. 후보의 코드가 쓰는 것이 먼저입니다."""
@@ -82,10 +84,19 @@ class Candidate:
         return callable(made)
 
     def build(self, size):
-        """그 크기로 만듭니다. 만들어진 것이면 그대로 돌려줍니다."""
+        """그 크기로 만듭니다. 만들어진 것이면 그대로 돌려줍니다.
+
+        배열에 담은 가중치는 만들 때마다 다른 수일 수 있습니다. 그러면 인자의 꼴마다
+        결과가 달라 견줄 수 없으므로 한 번만 만듭니다.
+        """
         if self.ready:
             return self.target
-        return construct(self.target, self.kind, size)
+        if size in self._built:
+            return self._built[size]
+        made = construct(self.target, self.kind, size)
+        if not framework(made) and weights.collect(made):
+            self._built[size] = made
+        return made
 
     def order(self):
         """인자를 이름대로 넣었는데 차례가 우리와 다르면 그 차례를 말합니다."""

@@ -156,8 +156,8 @@ class Trial:
         built = (group or self.groups[0]).built
         return self.candidate.call(built, arguments, self.backend, case, training)
 
-    def same_as(self, other):
-        """앞의 꼴과 결과가 모두 같으면 다시 견주지 않습니다."""
+    def within(self, other):
+        """실행된 것이 모두 앞의 꼴과 같으면 다시 견주지 않습니다."""
         pairs = []
         for group, another in zip(self.groups, other.groups):
             known = dict(zip(another.places, another.outcomes))
@@ -166,8 +166,11 @@ class Trial:
                     return False
                 pairs.append((ours, known[place]))
         return all(
-            (ours.value is None) == (theirs.value is None)
-            and (ours.value is None or np.array_equal(ours.value, theirs.value, True))
+            ours.value is None
+            or (
+                theirs.value is not None
+                and np.array_equal(ours.value, theirs.value, True)
+            )
             for ours, theirs in pairs
         )
 
@@ -224,7 +227,7 @@ def _judge(candidate):
             except Exception as caught:  # 후보를 만들다 난 예외
                 error = error or failure_of(caught, {})
                 continue
-            if not trial.failed and any(map(trial.same_as, tried)):
+            if not trial.failed and any(map(trial.within, tried)):
                 continue
             tried.append(trial)
             if explained := not trial.failed and trial.explain(frozenset(), False):
@@ -311,7 +314,7 @@ def _unexplained(trial):
         return messages.unknown(candidate, sentence, example)
     for group in trial.groups:
         if not group.readings:
-            return messages.unjudged(candidate, "가중치를 읽지 못했습니다.")
+            return messages.unjudged(candidate, _unread(group.built))
         if not kind.strict:
             return messages.unjudged(candidate, kind.unexplained)
         reading = group.readings[0]
@@ -321,6 +324,15 @@ def _unexplained(trial):
                 sentence = "식으로 계산한 값과 다릅니다."
                 return messages.unknown(candidate, sentence, example)
     raise AssertionError("설명되지 않은 후보에는 다른 사례가 있습니다")
+
+
+def _unread(built):
+    """가중치를 읽지 못한 까닭입니다."""
+    shapes = [str(array.shape) for _, array in weights.collect(built)]
+    if not shapes:
+        return "가중치를 읽지 못했습니다."
+    shown = ", ".join(shapes[:8]) + (" …" if shapes[8:] else "")
+    return f"찾은 배열을 식의 가중치로 나누지 못했습니다. 모양: {shown}."
 
 
 def _raw(outcome):

@@ -38,7 +38,7 @@ class PaddingMask(_Mask):
     switches = ("2", "5")
 
     def cases(self, rng, size):
-        for ids in ([[5, 0]], [[5, 7, 0]], [[5, 7, 2], [3, 0, 0]]):
+        for ids in ([[5, 0]], [[5, 1, 0]], [[5, 7, 2], [3, 0, 0]]):
             yield Case({"token_ids": np.array(ids)}, batch=len(ids))
         ids = rng.integers(1, 50, (3, 5))
         ids[0, 2:], ids[2, 4:] = 0, 0
