@@ -386,6 +386,50 @@ def test_every_way_to_wire_a_layer_wrongly_is_named_or_called_unknown(subtests):
                 assert report.verdict == ("known" if known else "unjudged")
 
 
+def test_a_decoder_layer_wired_wrongly_is_named(subtests):
+    def first(self, x, mask):
+        return self.norms[0](x + self.attention[0](x, x, x, mask))
+
+    def no_self_mask(self, x, memory, mask, seen):
+        x = first(self, x, np.ones_like(mask))
+        x = self.norms[1](x + self.attention[1](x, memory, memory, seen))
+        return self.norms[2](x + self.feed_forward(x))
+
+    def stale_residual(self, x, memory, mask, seen):
+        x = first(self, x, mask)
+        h = self.norms[1](x + self.attention[1](x, memory, memory, seen))
+        return self.norms[2](x + self.feed_forward(h))
+
+    def one_attention(self, x, memory, mask, seen):
+        x = first(self, x, mask)
+        x = self.norms[1](x + self.attention[0](x, memory, memory, seen))
+        return self.norms[2](x + self.feed_forward(x))
+
+    for call, known in ((no_self_mask, 47), (stale_residual, 49), (one_attention, 25)):
+        with subtests.test(call.__name__):
+            wrong = type("Wired", (DecoderBlock,), {"__call__": call})
+            report = check(wrong, "decoder_layer")
+            assert report.mistakes == (known,), str(report)
+
+
+def test_arrays_made_at_random_are_made_once():
+    made = []
+
+    class Parallel(EncoderBlock):
+        def __init__(self, d_model, num_heads, d_ff):
+            super().__init__(d_model, num_heads, d_ff)
+            self.norms[0].gamma = np.random.uniform(0.5, 1.5, d_model)
+            made.append(self)
+
+        def __call__(self, x, mask):
+            mask, normed = np.asarray(mask, bool), self.norms[0](x)
+            attended = self.attention[0](normed, normed, normed, mask)
+            return x + attended + self.feed_forward(normed)
+
+    assert check(Parallel, "encoder_layer").verdict == "unjudged"
+    assert len(made) == 1
+
+
 def test_each_example_shows_its_own_mistake_alone():
     mine = kind_of(EncoderBlock, wrong=(23, 24))
     report = check(mine, "encoder_layer")

@@ -68,6 +68,8 @@ class Reading:
             return Example(
                 found, f"어텐션 {wanted}, 피드포워드 1, 층 정규화 {wanted + 1}"
             )
+        if number == 25 and len(self.layers) == 1:
+            return Example({"쓰인 어텐션": 1, "부른 곳": 2}, "어텐션 2")
         if number == 25:
             return Example({"가중치를 가진 층": 1, "부른 횟수": len(self.layers)})
         width = self.layers[0].attentions[0][0].kernel.shape[1]
@@ -126,10 +128,10 @@ def _readings(layers, final, heads, mistakes, attentions, most):
             (False, True), ("relu", "gelu")
         ):
             stack = layers * repeat
-            few = most if repeat == 1 else 1
+            few = 1 if 25 in shared else most
             few = min(few, 2) if activation == "gelu" else few
             yield Reading(stack, heads, norm_first, activation, final, shared, few)
-    if mistakes and set(mistakes) & {50, 51, 52}:
+    if mistakes and set(mistakes) & {25, 50, 51, 52}:
         return
     for order, norm_order in itertools.product(orders, norm_orders):
         turned = [
@@ -290,6 +292,8 @@ def _attentions(groups, count, attentions):
         return
     if len(groups) == count * attentions:
         yield [groups[i * attentions : (i + 1) * attentions] for i in range(count)], ()
+        if attentions == 2 and count == 1:  # 둘을 만들고 하나만 두 곳에서 부릅니다
+            yield from (([[maps, maps]], (25,)) for maps in groups)
     elif not groups:
         yield [[None] * attentions] * count, (52,)
     elif attentions == 2 and len(groups) == count:

@@ -41,7 +41,8 @@ class Step(NamedTuple):
 
     #: 몇째 하위 층인지. None이면 하위 층 없이 정규화만 합니다.
     place: int | None
-    #: 잔차로 더하는 것: "x", "" (없음), "twice", "first" (층의 입력), "normed".
+    #: 잔차로 더하는 것: "x", "" (없음), "twice", "first" (층의 입력), "previous" (앞
+    #: 하위 층의 입력), "normed".
     residual: str
     #: 몇째 정규화를 쓰는지. None이면 하지 않습니다.
     norm: int | None
@@ -56,6 +57,7 @@ def structural(count):
     return (
         *(f"48 {place}" for place in each),
         *(f"49 first {place}" for place in places[1:]),
+        *(f"49 previous {place}" for place in places[2:]),
         *(f"49 twice {place}" for place in each),
         *(f"50 {place}" for place in each),
         *(f"51 {place}={other}" for place, other in pairs),
@@ -82,7 +84,7 @@ def steps(switches, count):
                 norm = int(other) if who in ("all", str(place)) else norm
         if {"28", "45"} & switches:
             residual = "normed"
-        for kind in ("first", "twice"):
+        for kind in ("first", "previous", "twice"):
             residual = kind if on(f"49 {kind}", place) else residual
         residual = "" if on("48", place) else residual
         runs = f"52 {place} normed" not in switches
@@ -149,19 +151,21 @@ def multi_head(maps, query, key, value, visible, heads, switches):
 
 def layer(reading, part, x, memory, masks, switches):
     """층 하나의 (출력, 아무 값이나 되는 행)."""
-    first, free = x, np.zeros(x.shape[:2], bool)
+    first, previous, free = x, x, np.zeros(x.shape[:2], bool)
     for step in steps(switches & _STRUCTURE, len(part.norms)):
         pair = None if step.norm is None else part.norms[step.norm]
         norm_before = reading.norm_first or step.residual == "normed"
         before = normalise(x, pair, switches) if norm_before else x
-        kept = {"normed": before, "first": first, "twice": 2 * x, "": np.zeros_like(x)}
+        kept = {"normed": before, "first": first, "previous": previous}
+        kept |= {"x": x, "twice": 2 * x, "": np.zeros_like(x)}
         output = 0.0
         if step.place is not None:
             output, rows = sublayer(
                 reading, part, step.place, before, memory, masks, switches
             )
             free = free | rows
-        total = kept.get(step.residual, x) + output
+        total = kept[step.residual] + output
+        previous = x
         x = total if reading.norm_first else normalise(total, pair, switches)
     return x, free
 
@@ -172,6 +176,8 @@ def sublayer(reading, part, place, x, memory, masks, switches):
         if part.attentions[place] is None:
             return 0.0, False
         query, key, value, mask = x, x, x, masks[0]
+        if not place and "47 self" in switches:
+            mask = np.ones_like(mask)
         if place:
             query, key, value = roles((x, memory, memory), switches)
             mask = memory_mask(masks, switches)
@@ -432,7 +438,7 @@ class DecoderLayer(_Block):
         "memory_mask": "(batch, 1, 1, length_memory), 입력 문장의 것",
     }
     switches = (
-        *("47 memory", *_MASKED, "2 memory", "7 self", "7 padding"),
+        *("47 memory", "47 self", *_MASKED, "2 memory", "7 self", "7 padding"),
         *("11 110", "11 101", "11 100", *_INSIDE, *_NORMED, *structural(3)),
     )
     common = (
