@@ -1,6 +1,7 @@
 """검사기가 하는 말: 실수의 제목, 예, 보고서."""
 
 import dataclasses
+import textwrap
 
 import numpy as np
 
@@ -137,9 +138,9 @@ def unjudged(candidate, why):
     """성질은 모두 맞지만 식의 값과 견주지는 못한 것의 보고서입니다."""
     kind = candidate.kind
     parts = [
-        f"본 것: {kind.looked}. 어긋난 것을 찾지 못했습니다.",
-        f"보지 못한 것: 식으로 계산한 값. {why}",
-        f"견주려면: {kind.comparable}",
+        _wrap(f"본 것: {kind.looked}. 어긋난 것을 찾지 못했습니다."),
+        _wrap(f"보지 못한 것: 식으로 계산한 값. {why}"),
+        _wrap(f"견주려면: {kind.comparable}"),
     ]
     return _report("unjudged", candidate, "맞는지도 틀리는지도 알 수 없습니다.", parts)
 
@@ -155,7 +156,7 @@ def known(candidate, examples):
     )
     parts = []
     for number in numbers:
-        also = f"  {ALSO[number]}\n" if number in ALSO else ""
+        also = f"{_indent(_wrap(ALSO[number]))}\n" if number in ALSO else ""
         parts.append(
             f"실수 {number}: {TITLES[number]}\n{also}{_indent(shown[number])}\n"
             f"  읽을 곳: {link(number)}"
@@ -204,6 +205,11 @@ def _as_given(candidate, example):
         for value in (example.expected, example.given)
     )
     return dataclasses.replace(example, inputs=inputs, expected=expected, given=given)
+
+
+def _wrap(text):
+    """터미널의 80칸에 들도록 줄을 나눕니다. 한글은 두 칸입니다."""
+    return textwrap.fill(text, 44, break_long_words=False, break_on_hyphens=False)
 
 
 def _indent(text):

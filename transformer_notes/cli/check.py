@@ -201,11 +201,12 @@ def _too_much_memory(memory):
 
 
 def _opened(line):
-    """지은 사이트가 곁에 있으면 읽을 곳을 브라우저가 열 수 있는 주소로 적습니다."""
+    """터미널에는, 지은 사이트가 곁에 있으면 읽을 곳을 열 수 있는 주소로 적습니다."""
     from transformer_notes.checker.messages import PAGE
 
     page = PACKAGE / "build" / "html" / PAGE
-    return line.replace(PAGE, page.as_uri()) if page.is_file() else line
+    opens = sys.stdout.isatty() and page.is_file()
+    return line.replace(PAGE, page.as_uri()) if opens else line
 
 
 def _style(line, verdict):
