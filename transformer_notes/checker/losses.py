@@ -80,6 +80,8 @@ class Rule(NamedTuple):
     sharing: str = HONEST[0]
     #: 크로스 엔트로피가 아니라 KL 발산인지.
     divergence: bool = False
+    #: 스무딩을 받는 인자가 후보에게 있는지.
+    smooths: bool = False
 
     @property
     def wrong(self):
@@ -185,7 +187,9 @@ class Loss(_Averaged):
 
     def readings(self, group):
         fixed = (None,) if "label_smoothing" in group.names else (0.0, SMOOTHING)
-        return [Rule(*way) for way in itertools.product(fixed, HONEST, (False, True))]
+        smooths = any("smooth" in name.lower() for name in group.names)
+        ways = itertools.product(fixed, HONEST, (False, True))
+        return [Rule(*way, smooths) for way in ways]
 
     def forgives(self, case):
         return case.inputs["logits"].min() == NEVER
@@ -206,7 +210,7 @@ class Loss(_Averaged):
                 return True  # 스무딩이 없으면 로그를 어떻게 구하든 봐줍니다
             if any(switch.startswith("33") for switch in switches):
                 return True
-        if "33 nan" in switches and reading.smoothing is None:
+        if "33 nan" in switches and reading.smooths:
             if outcome.value is not None and np.isnan(outcome.value):
                 return True  # 어디서나 0 · log 0을 계산합니다
         return super().agrees(outcome, case, switches, reading)
