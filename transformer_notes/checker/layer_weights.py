@@ -98,41 +98,50 @@ def read_layers(built, d_model, heads, attentions):
     entries = weights.collect(built)
     if not entries:
         return []
-    found = []
-    torch = "torch" in _roots(built)
-    # 이름 없는 벡터가 커널의 편향인지 정규화의 배율인지는 둘 다 넣어 봅니다
-    for transposed, biased in itertools.product((torch, not torch), (True, False)):
-        parts = _parts(entries, d_model, transposed, biased)
-        if parts is None:
-            continue
+    found, torch = [], "torch" in _roots(built)
+    for transposed, parts in _ways(entries, d_model, torch):
         *arrays, seen_heads, width = parts
         known = seen_heads or heads
         wide = (13,) if known and known > 1 and width == known * d_model else ()
         if width != d_model and not wide:
             continue
         for layers, final, mistakes in _layers(*arrays, attentions, d_model):
+            # 드문 방법에, 헤드의 수까지 찾으면서 여럿을 켜면 너무 오래 걸립니다
+            rare = transposed != torch or {25, 50, 51, 52} & {*mistakes}
             for count in [known] if known else divisors(width):
-                most = 5 if known else 2  # 헤드의 수까지 찾으면 너무 오래 걸립니다
+                most = 1 if rare else 4 if known else 2
                 found += _readings(
                     layers, final, count, wide + mistakes, attentions, most
                 )
     return sorted(found, key=lambda reading: -reading.most)
 
 
+def _ways(entries, d_model, torch):
+    """(뒤집어 담았는지, `_parts`가 읽은 것)들. 흔한 것이 먼저입니다.
+
+    이름 없는 벡터가 커널의 편향인지 정규화의 배율인지는 둘 다 넣어 봅니다.
+    """
+    for transposed in (torch, not torch):
+        counts = set()
+        for biased in (True, False):
+            parts = _parts(entries, d_model, transposed, biased)
+            if parts is not None and len(parts[2]) not in counts:
+                counts.add(len(parts[2]))
+                yield transposed, parts
+
+
 def _readings(layers, final, heads, mistakes, attentions, most):
     norm_orders = list(itertools.permutations(range(attentions + 1)))
     orders = list(itertools.permutations(range(4)))
-    for repeat in (1, 2, 3, 4, 6) if len(layers) == 1 else (1,):
-        shared = tuple({*mistakes, 25}) if repeat > 1 else mistakes
-        for norm_first, activation in itertools.product(
-            (False, True), ("relu", "gelu")
-        ):
-            stack = layers * repeat
-            few = 1 if 25 in shared else most
-            few = min(few, 2) if activation == "gelu" else few
-            yield Reading(stack, heads, norm_first, activation, final, shared, few)
-    if mistakes and set(mistakes) & {25, 50, 51, 52}:
+    kinds = (("relu", most), ("gelu", min(most, 2)))
+    for norm_first, (activation, few) in itertools.product((False, True), kinds):
+        yield Reading(layers, heads, norm_first, activation, final, mistakes, few)
+    if {25, 50, 51, 52} & {*mistakes}:
         return
+    for repeat in (2, 3, 4, 6) if len(layers) == 1 else ():
+        for norm_first, (activation, _) in itertools.product((False, True), kinds):
+            stack, shared = layers * repeat, (*mistakes, 25)
+            yield Reading(stack, heads, norm_first, activation, final, shared, 1)
     for order, norm_order in itertools.product(orders, norm_orders):
         turned = [
             Layer(
