@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from layers import HALF, caught, every_policy, keeps_layer_promises, normal
 
 from transformer_notes.add_norm import AddAndNorm
+from transformer_notes.multi_head_attention import Attended
 
 both_orders = pytest.mark.parametrize("norm_first", [False, True])
 
@@ -305,7 +306,8 @@ def test_announced_shape_is_the_one_returned():
         (lambda x: x[0], ["돌려준 것: float32 (3, 6)"]),
         (lambda x: tf.cast(x, tf.float64), ["돌려준 것: float64 (2, 3, 6)"]),
         (lambda x: [x, x], ["돌려준 것: list"]),
-        (lambda x: (None, x), ["돌려준 것: NoneType"]),
+        (lambda x: (x, x), ["돌려준 것: tuple"]),
+        (lambda x: Attended(None, x, []), ["돌려준 것: NoneType"]),
         (lambda x: None, ["돌려준 것: NoneType"]),
     ],
 )
@@ -321,9 +323,9 @@ def test_results_that_cannot_be_added_are_refused(sublayer, parts, norm_first):
 def test_what_a_sublayer_returns_beside_its_output_comes_out_untouched(norm_first):
     layer, x = built(norm_first=norm_first), normal(2, 3, 6)
     weights, cache = object(), {"slot": 1}
-    output, *extras = layer(x, lambda x: (2 * x, weights, cache))
-    np.testing.assert_array_equal(output, layer(x, lambda x: 2 * x))
-    assert extras[0] is weights and extras[1] is cache
+    found = layer(x, lambda x: Attended(2 * x, weights, cache))
+    np.testing.assert_array_equal(found.output, layer(x, lambda x: 2 * x))
+    assert found.weights is weights and found.cache is cache
 
 
 def test_a_keras_input_is_refused_because_the_sublayer_would_be_lost():

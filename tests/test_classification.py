@@ -200,7 +200,7 @@ def test_every_mode_gives_the_same_logits_and_one_graph_serves_every_shape(mode)
 
 def test_weights_come_along_when_asked_for():
     rows = ids(3, 5)
-    found, weights = logits(shared(), rows, return_weights=True)
+    found, weights, _ = shared()((rows, rows[:, :1]), return_weights=True)
     np.testing.assert_array_equal(found, logits(shared(), rows))
     assert [w.shape for w in weights] == [(2, 2, 5, 5)] * 2
     assert np.abs(weights[0][0, :, :, 3:]).max() == 0  # 패딩은 보지 않습니다

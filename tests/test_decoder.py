@@ -204,7 +204,8 @@ def test_step_by_step_equals_all_at_once(kind, mode, norm_first):
     whole = decoder(x, memory, look_ahead_mask(5), mask)
 
     def step(token, cache, slot):
-        return decoder(token, memory, memory_mask=mask, cache=cache, slot=slot)
+        whole = decoder(token, memory, memory_mask=mask, cache=cache, slot=slot)
+        return whole.output, whole.cache
 
     step, cache, at = MODES[mode](step), empty_caches(decoder, memory, 7), 0
     for size in (2, 1, 1, 1):
@@ -216,7 +217,7 @@ def test_step_by_step_equals_all_at_once(kind, mode, norm_first):
 def test_the_callers_cache_is_not_written_to():
     decoder, (x, memory) = shared(), inputs()
     cache = empty_caches(decoder, memory, 5)
-    _, new = decoder(x, memory, cache=cache)
+    new = decoder(x, memory, cache=cache).cache
     assert isinstance(new, list)
     assert not any(np.any(tensor) for layer in cache for tensor in layer.own)
     assert all(np.any(tensor) for layer in new for tensor in layer.own)
@@ -233,7 +234,7 @@ def test_any_split_of_the_answer_gives_the_same_output(sizes, spare):
     decoder, (x, memory) = shared(), inputs(length=length)
     cache = empty_caches(decoder, memory, length + spare)
     for size in sizes:
-        step, cache = decoder(x[:, at : at + size], memory, cache=cache, slot=at)
+        step, _, cache = decoder(x[:, at : at + size], memory, cache=cache, slot=at)
         steps.append(step)
         at += size
     whole = decoder(x, memory, look_ahead_mask(length))
@@ -282,7 +283,7 @@ def test_weights_are_those_of_each_attention_and_rows_sum_to_one(kind, cached):
     masks = {"attention_mask": look_ahead_mask(5), "memory_mask": padding_mask(SOURCE)}
     options = {"cache": empty_caches(block, memory, 5)} if cached else {}
     plain = block(x, memory, **masks)
-    output, weights, *_ = block(x, memory, **masks, **options, return_weights=True)
+    output, weights, _ = block(x, memory, **masks, **options, return_weights=True)
     np.testing.assert_allclose(output, plain, atol=1e-5)
     every = weights if kind is Decoder else [weights]
     assert len(every) == (2 if kind is Decoder else 1)
@@ -296,9 +297,9 @@ def test_weights_are_those_of_each_attention_and_rows_sum_to_one(kind, cached):
         assert not np.any(layer.cross_attention[0, ..., 3])  # 입력의 패딩
     if not cached:
         first = block.layers[0] if kind is Decoder else block
-        _, expected = first.self_attention(
+        expected = first.self_attention(
             x, x, x, look_ahead_mask(5), return_weights=True
-        )
+        ).weights
         np.testing.assert_allclose(every[0].self_attention, expected, atol=1e-6)
 
 

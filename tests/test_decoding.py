@@ -251,7 +251,7 @@ def test_the_memory_is_projected_only_once():
     ids = tf.constant([[1], [1]])
     expected = model.decode(ids, memory)
     # 담아 둔 것을 읽으므로 memory 자체는 보지 않습니다.
-    logits, grown = model.decode(ids, memory * float("nan"), cache=cache)
+    logits, _, grown = model.decode(ids, memory * float("nan"), cache=cache)
     np.testing.assert_allclose(logits, expected, atol=1e-6)
     for old, new in zip(cache, grown):
         np.testing.assert_array_equal(new.memory.keys, old.memory.keys)

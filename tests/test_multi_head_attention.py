@@ -19,7 +19,11 @@ from layers import (
 )
 
 from transformer_notes.masking import look_ahead_mask, padding_mask
-from transformer_notes.multi_head_attention import KeysValues, MultiHeadAttention
+from transformer_notes.multi_head_attention import (
+    Attended,
+    KeysValues,
+    MultiHeadAttention,
+)
 
 # 층을 예마다 새로 만들지 않도록 모양을 정해 둡니다. 차례로 층의 인자
 # (d_model, num_heads, key_dim, value_dim, use_bias), 쿼리와 키와 값의 depth,
@@ -124,7 +128,7 @@ def keras_twin(layer):
 def test_equals_the_formula_computed_one_head_at_a_time(case):
     options, inputs, mask = case
     layer = layer_for(options, inputs)
-    output, weights = layer(*inputs, attention_mask=mask, return_weights=True)
+    output, weights, _ = layer(*inputs, attention_mask=mask, return_weights=True)
     expected_output, expected_weights = by_loops(layer, *inputs, mask)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-5)
     np.testing.assert_allclose(output, expected_output, rtol=1e-5, atol=1e-5)
@@ -141,7 +145,7 @@ def test_equals_the_keras_layer_forward_and_backward(case):
     query, key, value = inputs = [tf.constant(x) for x in inputs]
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(inputs)
-        ours, weights = layer(*inputs, attention_mask=mask, return_weights=True)
+        ours, weights, _ = layer(*inputs, attention_mask=mask, return_weights=True)
         theirs, scores = twin(
             query, value, key, attention_mask=mask, return_attention_scores=True
         )
@@ -171,7 +175,7 @@ def test_one_head_equals_one_attention_between_linear_maps(case):
 def test_each_row_of_weights_sums_to_one_or_is_empty(case):
     options, inputs, mask = case
     layer = layer_for(options, inputs)
-    _, weights = layer(*inputs, attention_mask=mask, return_weights=True)
+    weights = layer(*inputs, attention_mask=mask, return_weights=True).weights
     mask = np.broadcast_to(mask, weights.shape)
     assert np.all(weights.numpy()[~mask] == 0)
     np.testing.assert_allclose(weights.numpy().sum(-1), mask.any(-1), atol=1e-5)
@@ -180,12 +184,12 @@ def test_each_row_of_weights_sums_to_one_or_is_empty(case):
 @given(st.permutations(range(5)))
 def test_reordering_a_sentence_reorders_the_output(order):
     layer, x = built(), normal(2, 5, 8)
-    output, weights = layer(x, x, x, return_weights=True)
+    output, weights, _ = layer(x, x, x, return_weights=True)
     shuffled = tf.gather(x, order, axis=1)
-    new_output, new_weights = layer(shuffled, shuffled, shuffled, return_weights=True)
-    np.testing.assert_allclose(new_output, output.numpy()[:, order], atol=1e-5)
+    new = layer(shuffled, shuffled, shuffled, return_weights=True)
+    np.testing.assert_allclose(new.output, output.numpy()[:, order], atol=1e-5)
     expected = weights.numpy()[:, :, order][..., order]
-    np.testing.assert_allclose(new_weights, expected, atol=1e-5)
+    np.testing.assert_allclose(new.weights, expected, atol=1e-5)
 
 
 @given(st.integers(1, 4), st.integers(0, 3))
@@ -220,7 +224,7 @@ def test_sentences_in_a_batch_do_not_touch_each_other():
 def test_each_head_may_have_its_own_mask():
     layer, x = built(), normal(1, 4, 8)
     mask = np.stack([np.eye(4, dtype=bool), ~np.eye(4, dtype=bool)])[np.newaxis]
-    _, weights = layer(x, x, x, attention_mask=mask, return_weights=True)
+    weights = layer(x, x, x, attention_mask=mask, return_weights=True).weights
     np.testing.assert_array_equal(weights.numpy() > 0, mask)
 
 
@@ -244,10 +248,10 @@ def layer_and_gradients(mode, policy):
     def run(query, memory, mask):
         with tf.GradientTape() as tape:
             tape.watch([query, memory])
-            output, weights = layer(query, memory, memory, mask, return_weights=True)
-            loss = tf.reduce_sum(tf.sin(tf.cast(output, tf.float32)))
+            whole = layer(query, memory, memory, mask, return_weights=True)
+            loss = tf.reduce_sum(tf.sin(tf.cast(whole.output, tf.float32)))
         sources = [query, memory, *layer.trainable_variables]
-        return output, weights, tape.gradient(loss, sources)
+        return whole.output, whole.weights, tape.gradient(loss, sources)
 
     return layer, MODES[mode](run)
 
@@ -299,30 +303,35 @@ def test_biases_start_at_zero_and_heads_start_different():
     layer = MultiHeadAttention(8, 2)
     layer.build((None, None, 8))
     assert not any(np.any(bias) for bias in layer.get_weights()[1::2])
-    _, weights = layer(*[normal(1, 4, 8)] * 3, return_weights=True)
+    weights = layer(*[normal(1, 4, 8)] * 3, return_weights=True).weights
     assert not np.allclose(weights[:, 0], weights[:, 1])
 
 
 # --- 저장, 그래프, 정밀도 -----------------------------------------------------------
 
 
-def functional_model(dropout=0.0):
-    query, memory = keras.Input((None, 8)), keras.Input((None, 6))
-    mask = keras.Input((1, None, None), dtype="bool")
-    layer = MultiHeadAttention(8, 2, key_dim=3, value_dim=5, dropout=dropout)
-    outputs = layer(query, memory, memory, attention_mask=mask, return_weights=True)
-    return keras.Model([query, memory, mask], outputs)
+@every_mode
+@pytest.mark.parametrize("cached", [False, True])
+def test_whoever_asks_for_more_than_the_output_gets_the_same_three_names(mode, cached):
+    layer, x = built(), normal(2, 3, 8)
+    options = {"cache": layer.start_cache(2, 5)} if cached else {"return_weights": True}
 
+    def call(x):
+        return layer(x, x, x, **options)
 
-def model_inputs():
-    mask = np.random.default_rng(5).random((2, 1, 4, 3)) < 0.7
-    return [normal(2, 4, 8), normal(2, 3, 6, seed=1), tf.constant(mask)]
+    for whole in (call(keras.Input(batch_shape=x.shape)), MODES[mode](call)(x)):
+        assert type(whole) is Attended
+        assert whole.output.shape[1:] == (3, 8)
+        assert whole.weights.shape[1:] == (2, 3, 5 if cached else 3)
+        assert type(whole.cache) is (KeysValues if cached else list)
+        assert cached or not whole.cache
+    assert tf.is_tensor(layer(x, x, x))
 
 
 def test_sizes_known_to_the_graph_stay_known():
     layer = built()
     run = tf.function(lambda x: layer(x, x, x, return_weights=True))
-    output, weights = run.get_concrete_function(
+    output, weights, _ = run.get_concrete_function(
         tf.TensorSpec((None, 5, 8))
     ).structured_outputs
     assert output.shape.as_list() == [None, 5, 8]
@@ -352,8 +361,8 @@ def test_dropout_acts_in_training_only(policy):
 
 def test_returned_weights_are_those_before_dropout():
     layer, x = built(dropout=0.5), normal(2, 6, 8)
-    _, weights = layer(x, x, x, training=True, return_weights=True)
-    _, expected = layer(x, x, x, training=False, return_weights=True)
+    weights = layer(x, x, x, training=True, return_weights=True).weights
+    expected = layer(x, x, x, training=False, return_weights=True).weights
     np.testing.assert_array_equal(weights, expected)
     np.testing.assert_allclose(weights.numpy().sum(-1), 1, atol=1e-6)
 
@@ -376,7 +385,7 @@ def in_steps(layer, call, x, sizes, as_tensor, max_length):
     """sizes개씩 끊어 넣고 이어 붙인 출력과 마지막 캐시를 돌려줍니다."""
     cache, outputs, start = empty_cache(layer, x.shape[0], max_length), [], 0
     for size in sizes:
-        output, cache = call(
+        output, _, cache = call(
             x[:, start : start + size],
             cache,
             tf.constant(start) if as_tensor else start,
@@ -416,9 +425,7 @@ def test_step_by_step_equals_all_at_once(mode, as_tensor, sizes):
 def test_any_chunks_equal_all_at_once(sizes, spare):
     layer, length = built(), sum(sizes)
     x = normal(1, length, 8)
-    whole, weights = layer(
-        x, x, x, attention_mask=look_ahead_mask(length), return_weights=True
-    )
+    whole = layer(x, x, x, attention_mask=look_ahead_mask(length))
     steps, (key, value) = in_steps(
         layer, cached(layer), x, sizes, False, length + spare
     )
@@ -449,7 +456,7 @@ def test_cache_goes_around_a_while_loop():
         outputs = tf.TensorArray(tf.float32, 4)
         cache = empty_cache(layer, 2, 4)
         for t in tf.range(4):
-            output, cache = layer(*[x[:, t : t + 1]] * 3, cache=cache, slot=t)
+            output, _, cache = layer(*[x[:, t : t + 1]] * 3, cache=cache, slot=t)
             outputs = outputs.write(t, tf.ensure_shape(output, (2, 1, 8))[:, 0])
         return tf.transpose(outputs.stack(), (1, 0, 2))
 
@@ -488,7 +495,7 @@ def test_old_contents_beyond_the_current_token_are_never_seen():
     clean = empty_cache(layer, 1, 5)
     dirty = tuple(tensor + 1e3 for tensor in clean)
     for cache in (clean, dirty):
-        output, _ = layer(x, x, x, cache=cache)
+        output = layer(x, x, x, cache=cache).output
         np.testing.assert_allclose(
             output, layer(x, x, x, attention_mask=look_ahead_mask(2)), atol=1e-5
         )
@@ -512,11 +519,11 @@ def test_a_functional_model_hands_the_cache_in_and_out():
     layer = MultiHeadAttention(8, 2)
     inputs = [keras.Input((3, 8)), keras.Input((2, 6, 4)), keras.Input((2, 6, 4))]
     x, *cache = inputs
-    output, new_cache = layer(x, x, x, cache=tuple(cache), slot=0)
+    output, _, new_cache = layer(x, x, x, cache=tuple(cache), slot=0)
     model = keras.Model(inputs, [output, *new_cache])
     x = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("float32")
     empty = np.zeros((2, 2, 6, 4), "float32")
-    expected, cache = layer(x, x, x, cache=(empty, empty), slot=0)
+    expected, _, cache = layer(x, x, x, cache=(empty, empty), slot=0)
     for found, wanted in zip(model([x, empty, empty]), [expected, *cache], strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-6)
 
@@ -546,7 +553,7 @@ def test_the_position_map_turns_queries_and_keys_before_they_meet_or_are_kept():
         assert query.shape == keys.shape == (1, 2, 3, 4)
         return -query, 2 * keys
 
-    _, plain = layer(x, x, x, return_weights=True)
+    plain = layer(x, x, x, return_weights=True).weights
     cache = empty_cache(layer, 1, 3)
     mask = np.ones((1, 1, 3, 3), bool)
     output, turned, kept = layer(

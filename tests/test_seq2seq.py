@@ -208,7 +208,7 @@ def test_decoding_token_by_token_equals_decoding_at_once(attention, cell):
     logits = model((SOURCE, TARGET)).numpy()
     state, memory, memory_mask = model.encode(SOURCE)
     for t in range(TARGET.shape[1]):
-        step, state = model.decode(TARGET[:, t : t + 1], state, memory, memory_mask)
+        step, state, _ = model.decode(TARGET[:, t : t + 1], state, memory, memory_mask)
         np.testing.assert_allclose(step[:, 0], logits[:, t], atol=1e-6)
 
 
@@ -259,8 +259,8 @@ def test_a_source_of_padding_alone_gives_finite_logits(attention, cell):
 def test_without_attention_the_decoder_sees_nothing_but_the_state():
     model = make(None)
     state, memory, memory_mask = model.encode(SOURCE)
-    with_memory, _ = model.decode(TARGET, state, memory, memory_mask)
-    without, _ = model.decode(TARGET, state)
+    with_memory, _, _ = model.decode(TARGET, state, memory, memory_mask)
+    without, _, _ = model.decode(TARGET, state)
     np.testing.assert_array_equal(with_memory, without)
     assert model.count_params() < make("multiplicative").count_params()
 

@@ -90,7 +90,7 @@ def test_stepwise_decoding_with_a_cache_equals_the_full_pass(name, piece):
     cache, pieces = model.start_cache(memory, mask, 8), []
     for slot in range(0, 5, piece):
         ids = TARGET[:, slot : slot + piece]
-        logits, cache = model.decode(ids, memory, mask, cache=cache, slot=slot)
+        logits, _, cache = model.decode(ids, memory, mask, cache=cache, slot=slot)
         pieces.append(logits)
     close(np.concatenate(pieces, axis=1), expected)
     assert len(cache) == model.config.num_layers
@@ -322,9 +322,9 @@ def test_the_penalty_on_the_past_equals_keras_hub():
     def mark(query, key):
         return places.in_attention(query, key, tf.range(6))
 
-    _, weights = layer(
+    weights = layer(
         x, x, x, look_ahead_mask(6), position_map=mark, return_weights=True
-    )
+    ).weights
     scores = keras_hub.layers.AlibiBias()(tf.zeros((1, 4, 6, 6)))
     expected = tf.nn.softmax(tf.where(look_ahead_mask(6), scores, -1e9))
     close(weights, expected, 1e-5)
@@ -487,10 +487,10 @@ def test_a_model_without_an_encoder_is_one_stack():
 
 def test_an_input_token_sees_only_what_stands_before_it():
     model = make("decoder_only")
-    _, weights = model.decode(
+    decoded = model.decode(
         TARGET, model.encode(SOURCE), padding_mask(SOURCE), return_weights=True
     )
-    (seen,) = (w.numpy() for w in weights)
+    (seen,) = (w.numpy() for w in decoded.weights)
     assert seen.shape[2:] == (9, 9)
     assert not np.triu(seen, 1).any()
     assert not seen[1, :, :, :2].any()  # 왼쪽으로 밀린 패딩

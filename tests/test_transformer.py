@@ -357,7 +357,7 @@ def test_stepwise_decoding_with_a_cache_equals_the_full_pass(name, piece):
     memory, mask = model.encode(source), padding_mask(source)
     cache, pieces = model.decoder.start_cache(memory, 8), []
     for slot in range(0, 6, piece):
-        logits, cache = model.decode(
+        logits, _, cache = model.decode(
             target[:, slot : slot + piece], memory, mask, cache=cache, slot=slot
         )
         pieces.append(logits)
@@ -374,15 +374,15 @@ def test_slots_may_be_filled_out_of_the_order_of_positions(name):
     expected = model.decode(target, memory, mask)
     cache = model.decoder.start_cache(memory, 4)
     other = random_ids(2, 1, seed=2)
-    _, cache = model.decode(target[:, :1], memory, mask, cache=cache, slot=0)
-    _, cache = model.decode(  # 같은 위치 1의 다른 토큰이 칸 1을 먼저 씁니다
+    cache = model.decode(target[:, :1], memory, mask, cache=cache, slot=0).cache
+    cache = model.decode(  # 같은 위치 1의 다른 토큰이 칸 1을 먼저 씁니다
         other, memory, mask, cache=cache, position=[1], slot=1
-    )
-    logits, cache = model.decode(
+    ).cache
+    decoded = model.decode(
         target[:, 1:], memory, mask, attention_mask=[[True, False, True, True]],
         position=[1, 2], cache=cache, slot=2,
     )  # fmt: skip
-    logits_close(logits, expected[:, 1:])
+    logits_close(decoded.output, expected[:, 1:])
 
 
 def test_an_attention_mask_hides_more_than_the_future():
@@ -401,11 +401,11 @@ def test_weights_come_with_the_memory_and_with_the_logits():
     source, target = random_ids(2, 4), random_ids(2, 3, seed=1)
     source[1, 2:] = 0
     mask = padding_mask(source)
-    memory, read = model.encode(source, return_weights=True)
+    memory, read, _ = model.encode(source, return_weights=True)
     np.testing.assert_array_equal(memory, model.encode(source))
     assert [w.shape[2:] for w in read] == [(4, 4)] * model.config.num_layers
     assert not np.any(read[0][1, ..., 2:])
-    logits, weights = model.decode(target, memory, mask, return_weights=True)
+    logits, weights, _ = model.decode(target, memory, mask, return_weights=True)
     np.testing.assert_array_equal(logits, model((source, target)))
     for layer in weights:
         assert not np.any(layer.cross_attention[1, ..., 2:])
@@ -427,8 +427,8 @@ def test_the_weights_returned_are_those_that_the_logits_came_from(name, monkeypa
     monkeypatch.setattr(multi_head_attention, "scaled_dot_product_attention", spy)
     source, target = random_ids(2, 4), random_ids(2, 3, seed=1)
     model((source, target))
-    memory, read = model.encode(source, return_weights=True)
-    _, layers = model.decode(target, memory, return_weights=True)
+    memory, read, _ = model.encode(source, return_weights=True)
+    layers = model.decode(target, memory, return_weights=True).weights
     returned = [*read, *(weights for layer in layers for weights in layer)]
     for found, expected in zip(returned, seen[: len(returned)], strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from transformer_notes._keras_mask import StopsKerasMask
+from transformer_notes.multi_head_attention import Attended
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -28,13 +29,13 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
 
     호출 인자:
         x: 실수, (batch, length, d_model).
-        sublayer: x와 같은 모양과 dtype을 돌려주는 함수나 층. 튜플을 돌려주면 첫째를
-            더하고, 나머지(가중치나 캐시)는 손대지 않고 이어서 돌려줍니다.
+        sublayer: x와 같은 모양과 dtype을 돌려주는 함수나 층. `Attended`를 돌려주면 그
+            output을 더합니다.
         training: 드롭아웃을 씌울지.
 
     Returns:
-        층의 계산 dtype인 실수, (batch, length, d_model). `sublayer`가 튜플을
-        돌려주었으면 `(출력, 나머지, ...)`입니다.
+        층의 계산 dtype인 실수, (batch, length, d_model). `sublayer`가 `Attended`를
+        돌려주었으면 그 output만 이것으로 바꾼 `Attended`입니다.
 
     Raises:
         TypeError: `keras.Input`.
@@ -77,12 +78,13 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
         return super().__call__(x, **options)
 
     def call(self, x, sublayer, training=None):
-        changed = sublayer(self.norm(x) if self.norm_first else x)
-        changed, *extras = changed if isinstance(changed, tuple) else (changed,)
+        result = sublayer(self.norm(x) if self.norm_first else x)
+        attended = isinstance(result, Attended)
+        changed = result.output if attended else result
         check_addable(x, changed)
         added = x + self._dropout(changed, training=training)
         output = added if self.norm_first else self.norm(added)
-        return (output, *extras) if extras else output
+        return result._replace(output=output) if attended else output
 
     def compute_output_shape(self, x_shape, *_):
         return x_shape

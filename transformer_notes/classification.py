@@ -15,7 +15,8 @@ from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import Encoder
 from transformer_notes.masking import padding_mask
-from transformer_notes.tokenization import pad_rows
+from transformer_notes.multi_head_attention import Attended
+from transformer_notes.tokenization import pad_rows, text_rows
 
 NEVER = -1e9  # 확률이 0이면서 손실도 기울기도 유한한 로짓
 
@@ -41,11 +42,11 @@ class Classifier(StopsKerasMask, keras.Model):
         inputs: 쌍 `(source_ids, target_ids)`. source_ids는 정수, (batch, length)입니다.
             target_ids는 `Batches`가 함께 내는 것이고 쓰지 않습니다.
         training: 드롭아웃을 씌울지.
-        return_weights: 층마다의 어텐션 가중치도 돌려받을지.
+        return_weights: `Attended`를 돌려받을지.
 
     Returns:
         로짓, (batch, 1, 1 + num_labels). float32이고 float64 모델에서는 float64입니다.
-        `return_weights`이면 `Encoder`처럼 `(로짓, 가중치의 목록)`입니다.
+        `return_weights`이면 `Encoder`처럼 `Attended`이고, output이 로짓입니다.
 
     Raises:
         TypeError: 정수가 아닌 토큰 번호.
@@ -112,7 +113,7 @@ class Classifier(StopsKerasMask, keras.Model):
         x = self.positions(self.embedding(source_ids))
         x = self.embedding_dropout(x, training=training)  # (batch, length, d_model)
         position = tf.range(tf.shape(source_ids)[1], dtype=tf.int64)
-        x, weights = self.encoder(
+        x, weights, _ = self.encoder(
             x,
             attention_mask=mask,
             training=training,
@@ -126,7 +127,7 @@ class Classifier(StopsKerasMask, keras.Model):
         x = tf.cast(x, keras.backend.result_type(x.dtype, "float32"))
         # 0번은 패딩의 자리입니다.
         logits = tf.pad(x, [(0, 0), (1, 0)], constant_values=NEVER)[:, tf.newaxis]
-        return (logits, weights) if return_weights else logits
+        return Attended(logits, weights, []) if return_weights else logits
 
     def get_config(self):
         config = keras.saving.serialize_keras_object(self.config)
@@ -185,7 +186,7 @@ def label_pairs(tokenizer, texts, labels):
         >>> label_pairs(tokenizer, ["책을"], [1])
         [(array([8, 3], dtype=int32), [2, 2])]
     """
-    rows, labels = _rows(tokenizer, texts), list(labels)
+    rows, labels = text_rows(tokenizer, texts), list(labels)
     if len(rows) != len(labels):
         raise ValueError(
             "texts와 labels에는 같은 수가 필요합니다. 받은 것: "
@@ -214,7 +215,7 @@ def classify(model, tokenizer, texts, batch=64):
         TypeError: 문자열이 아닌 글.
         ValueError: 빈 글, 1보다 작은 batch, 학습되는 위치 표보다 긴 글.
     """
-    rows, batch = _rows(tokenizer, texts), _arguments.positive_int("batch", batch)
+    rows, batch = text_rows(tokenizer, texts), _arguments.positive_int("batch", batch)
     found = np.empty((len(rows), model.num_labels), np.float32)
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
     for start in range(0, len(order), batch):  # 비슷한 길이끼리 읽습니다
@@ -223,21 +224,3 @@ def classify(model, tokenizer, texts, batch=64):
         logits = model((ids, ids[:, :1]))
         found[places] = tf.nn.softmax(logits[:, 0, 1:])
     return found
-
-
-def _rows(tokenizer, texts):
-    """글마다의 번호. 끝은 `<eos>`이고 패딩은 없습니다."""
-    ids = tokenizer.encode(texts, eos=True)
-    if ids.ndim == 1:
-        raise TypeError(
-            "texts에는 문자열의 목록이 필요합니다. 받은 것: 문자열 하나. "
-            "[text]처럼 목록에 담아 주세요."
-        )
-    rows = [row[row != tokenizer.pad_id] for row in ids]
-    for place, row in enumerate(rows):
-        if len(row) == 1:  # <eos>뿐입니다
-            raise ValueError(
-                f"texts에는 글이 필요합니다. 받은 것: {place}번째의 빈 글. "
-                "빈 글을 걸러 주세요."
-            )
-    return rows

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from transformer_notes import _tensors
 from transformer_notes.encoder import ConfiguredLayer
-from transformer_notes.multi_head_attention import KeysValues
+from transformer_notes.multi_head_attention import Attended, KeysValues
 
 
 class LayerCache(NamedTuple):
@@ -47,7 +47,7 @@ class DecoderLayer(ConfiguredLayer):
             length_memory)로 브로드캐스트되는 모양, 또는 (batch, length_memory). **입력
             문장의** 패딩을 가립니다.
         training: 드롭아웃을 씌울지.
-        return_weights: 어텐션 가중치도 돌려받을지.
+        return_weights: `Attended`를 돌려받을지. `cache`를 주면 언제나 그렇습니다.
         position_map: 셀프 어텐션의 쿼리와 키에 위치를 새기는 함수.
             `MultiHeadAttention`과 같습니다.
         cache: `start_cache`가 만든 `LayerCache`. 주면 메모리를 다시 계산하지 않고, 앞선
@@ -55,8 +55,8 @@ class DecoderLayer(ConfiguredLayer):
         slot: 이번 첫 토큰을 적을 칸. `MultiHeadAttention`과 같습니다.
 
     Returns:
-        (batch, length, d_model). `return_weights`이면 `AttentionWeights`가, `cache`를
-        주었으면 새 캐시가 차례로 뒤따르는 튜플입니다.
+        (batch, length, d_model). `return_weights`이거나 `cache`를 주었으면
+        `Attended`이고, 가중치는 `AttentionWeights`, 캐시는 `LayerCache`입니다.
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
@@ -108,16 +108,18 @@ class DecoderLayer(ConfiguredLayer):
             return self.self_attention(x, x, x, **own, **weighing)
 
         def attend_to_memory(x):
-            if cache is not None:  # 메모리의 키와 값은 이미 계산했습니다
-                return self.cross_attention.read(x, cache.memory, memory_mask, training)
-            return self.cross_attention(x, memory, memory, memory_mask, **weighing)
+            if cache is None:
+                return self.cross_attention(x, memory, memory, memory_mask, **weighing)
+            # 메모리의 키와 값은 이미 계산했습니다.
+            read = self.cross_attention.read(x, cache.memory, memory_mask, training)
+            return Attended(*read, [])
 
-        x, seen, *grown = self.self_attention_norm(x, attend_to_self, training)
-        x, read = self.cross_attention_norm(x, attend_to_memory, training)
+        x, seen, grown = self.self_attention_norm(x, attend_to_self, training)
+        x, read, _ = self.cross_attention_norm(x, attend_to_memory, training)
         x = self.feed_forward_norm(x, self.feed_forward, training)
-        extras = [AttentionWeights(seen, read)] if return_weights else []
-        extras += [cache._replace(own=new) for new in grown]
-        return (x, *extras) if extras else x
+        grown = cache._replace(own=grown) if grown else []
+        weights = AttentionWeights(seen, read)
+        return Attended(x, weights, grown) if return_weights or grown else x
 
     def start_cache(self, memory, max_length):
         """층 하나의 `Decoder.start_cache`입니다."""
@@ -142,14 +144,14 @@ class Decoder(ConfiguredLayer):
         attention_mask: `DecoderLayer`와 같습니다.
         memory_mask: `DecoderLayer`와 같습니다.
         training: 드롭아웃을 씌울지.
-        return_weights: 어텐션 가중치도 돌려받을지.
+        return_weights: `Attended`를 돌려받을지. `cache`를 주면 언제나 그렇습니다.
         position_map: `DecoderLayer`와 같습니다. 모든 층이 함께 씁니다.
         cache: 층마다 하나씩, `LayerCache`를 담은 목록. `start_cache`가 만듭니다.
         slot: 이번 첫 토큰을 적을 칸. `MultiHeadAttention`과 같습니다.
 
     Returns:
-        (batch, length, d_model). `return_weights`이면 층마다의 `AttentionWeights`를
-        담은 목록이, `cache`를 주었으면 새 캐시의 목록이 차례로 뒤따르는 튜플입니다.
+        (batch, length, d_model). `return_weights`이거나 `cache`를 주었으면
+        `Attended`이고, 가중치와 캐시는 층마다의 목록입니다.
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
@@ -193,15 +195,14 @@ class Decoder(ConfiguredLayer):
         shared = {"attention_mask": attention_mask, "memory_mask": memory_mask}
         shared |= {"training": training, "return_weights": True}
         shared |= {"position_map": position_map, "slot": slot}
-        weights, new_cache = [], []
-        for layer, layer_cache in zip(self.layers, self._one_for_each_layer(cache)):
-            x, seen, *grown = layer(x, memory, cache=layer_cache, **shared)
+        weights, grown = [], []
+        for layer, kept in zip(self.layers, self._one_for_each_layer(cache)):
+            x, seen, kept = layer(x, memory, cache=kept, **shared)
             weights.append(seen)
-            new_cache += grown
+            if cache is not None:
+                grown.append(kept)
         x = x if self.norm is None else self.norm(x)
-        extras = [weights] if return_weights else []
-        extras += [new_cache] if cache is not None else []
-        return (x, *extras) if extras else x
+        return Attended(x, weights, grown) if return_weights or grown else x
 
     def start_cache(self, memory, max_length):
         """답을 한 토큰씩 만들기 시작할 때의 캐시입니다.
@@ -225,7 +226,7 @@ class Decoder(ConfiguredLayer):
             >>> cache = decoder.start_cache(memory, max_length=3)
             >>> for slot in range(3):
             ...     last = x[:, slot : slot + 1]
-            ...     output, cache = decoder(last, memory, cache=cache, slot=slot)
+            ...     output, _, cache = decoder(last, memory, cache=cache, slot=slot)
             >>> bool(tf.reduce_max(tf.abs(output - whole[:, 2:])) < 1e-5)
             True
             >>> decoder(last, memory, cache=cache[:1])

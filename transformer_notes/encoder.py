@@ -3,6 +3,7 @@
 import keras
 
 from transformer_notes._keras_mask import StopsKerasMask
+from transformer_notes.multi_head_attention import Attended
 
 
 class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
@@ -60,12 +61,12 @@ class EncoderLayer(ConfiguredLayer):
         attention_mask: 불리언, (batch, num_heads, length, length)로 브로드캐스트되는
             모양. **True인 자리만 봅니다.** 보통 `padding_mask`입니다.
         training: 드롭아웃을 씌울지.
-        return_weights: 어텐션 가중치도 돌려받을지.
+        return_weights: `Attended`를 돌려받을지.
         position_map: 쿼리와 키에 위치를 새기는 함수. `MultiHeadAttention`과 같습니다.
 
     Returns:
         층의 계산 dtype인 실수, (batch, length, d_model). `return_weights`이면
-        `(출력, 가중치 (batch, num_heads, length, length))`입니다.
+        `Attended`이고, 가중치는 (batch, num_heads, length, length)입니다.
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
@@ -103,16 +104,15 @@ class EncoderLayer(ConfiguredLayer):
         return_weights=False,
         position_map=None,
     ):
-
         options = {"training": training, "return_weights": True}
         options |= {"attention_mask": attention_mask, "position_map": position_map}
 
         def attend(x):
             return self.self_attention(x, x, x, **options)
 
-        x, weights = self.self_attention_norm(x, attend, training)
+        x, weights, _ = self.self_attention_norm(x, attend, training)
         x = self.feed_forward_norm(x, self.feed_forward, training)
-        return (x, weights) if return_weights else x
+        return Attended(x, weights, []) if return_weights else x
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -129,12 +129,12 @@ class Encoder(ConfiguredLayer):
         x: 실수, (batch, length, d_model). 임베딩과 위치 인코딩을 더한 것입니다.
         attention_mask: `EncoderLayer`와 같습니다. 모든 층이 함께 씁니다.
         training: 드롭아웃을 씌울지.
-        return_weights: 어텐션 가중치도 돌려받을지.
+        return_weights: `Attended`를 돌려받을지.
         position_map: `EncoderLayer`와 같습니다. 모든 층이 함께 씁니다.
 
     Returns:
         층의 계산 dtype인 실수, (batch, length, d_model). 디코더가 보는 memory입니다.
-        `return_weights`이면 `(memory, 층마다의 가중치 목록)`입니다.
+        `return_weights`이면 `Attended`이고, 가중치는 층마다의 목록입니다.
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
@@ -176,7 +176,7 @@ class Encoder(ConfiguredLayer):
         options |= {"attention_mask": attention_mask, "position_map": position_map}
         weights = []
         for layer in self.layers:
-            x, seen = layer(x, **options)
+            x, seen, _ = layer(x, **options)
             weights.append(seen)
         x = x if self.norm is None else self.norm(x)
-        return (x, weights) if return_weights else x
+        return Attended(x, weights, []) if return_weights else x

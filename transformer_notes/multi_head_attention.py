@@ -19,6 +19,18 @@ class KeysValues(NamedTuple):
     values: tf.Tensor
 
 
+class Attended(NamedTuple):
+    """어텐션을 지나온 것. 층도 스택도 모델도 출력 말고 더 돌려줄 때에는 이것입니다."""
+
+    #: 부른 것의 출력, (batch, length_q, d_model). 모델이면 로짓입니다.
+    output: tf.Tensor
+    #: 드롭아웃을 씌우기 전의 가중치, (batch, num_heads, length_q, length_k). 스택과
+    #: 모델에서는 층마다의 목록입니다.
+    weights: tf.Tensor | list
+    #: 이번 토큰까지 적은 새 캐시. 받은 캐시가 없으면 `[]`입니다.
+    cache: tuple | list
+
+
 @keras.saving.register_keras_serializable(package="transformer_notes")
 class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
     r"""쿼리, 키, 값을 헤드마다 작은 공간에 옮겨 따로 어텐션하고 이어 붙입니다.
@@ -48,7 +60,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         attention_mask: 불리언, (batch, num_heads, length_q, length_k)로 늘어나는 모양.
             3차원이면 (batch, length_q, length_k)입니다. **True인 자리만 봅니다.**
         training: 드롭아웃을 씌울지.
-        return_weights: 어텐션 가중치도 돌려받을지.
+        return_weights: `Attended`를 돌려받을지. `cache`를 주면 언제나 그렇습니다.
         position_map: 헤드로 나눈 쿼리와 키 (batch, num_heads, length, key_dim)를 받아
             위치를 새긴 쿼리와 키를 돌려주는 함수. None이면 그대로 씁니다.
             `PositionalEncoding.in_attention`이 이 자리에서 불립니다.
@@ -60,9 +72,8 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             순서일 뿐이고 위치가 아닙니다. 위치는 `position_map`만 압니다.
 
     Returns:
-        output (batch, length_q, d_model). `return_weights`이면 드롭아웃을 씌우기 전의
-        가중치 (batch, num_heads, length_q, length_k)가, `cache`를 주었으면 새 캐시가
-        차례로 뒤따르는 튜플입니다.
+        output (batch, length_q, d_model). `return_weights`이거나 `cache`를 주었으면
+        `Attended(output, weights, cache)`입니다.
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
@@ -73,8 +84,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
     Examples:
         >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
         >>> x = tf.ones((1, 4, 8))
-        >>> output, weights = layer(x, x, x, return_weights=True)
-        >>> output.shape, weights.shape
+        >>> layer(x, x, x).shape, layer(x, x, x, return_weights=True).weights.shape
         (TensorShape([1, 4, 8]), TensorShape([1, 2, 4, 4]))
         >>> [weight.name for weight in layer.weights[:4]]
         ['query_kernel', 'query_bias', 'key_kernel', 'key_bias']
@@ -149,14 +159,13 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         # 셋 다 (batch, num_heads, length, depth)
         if position_map is not None:
             query, keys = position_map(query, keys)
+        grown = []
         if cache is not None:
-            cache, seen = write_slots(cache, KeysValues(keys, values), query, slot)
-            keys, values = cache
+            grown, seen = write_slots(cache, KeysValues(keys, values), query, slot)
+            keys, values = grown
             attention_mask = _both(attention_mask, seen, query, keys)
         output, weights = self.attend(query, keys, values, attention_mask, training)
-        extras = [weights] if return_weights else []
-        extras += [cache] if cache is not None else []
-        return (output, *extras) if extras else output
+        return Attended(output, weights, grown) if return_weights or grown else output
 
     def keys_and_values(self, key, value):
         """키와 값을 헤드로 나누어 미리 계산합니다. 여러 번 볼 메모리에 씁니다.

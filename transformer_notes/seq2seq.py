@@ -210,41 +210,32 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.vocab_size = vocab_size
-        self.units = units
+        self.vocab_size, self.units, self.pad_id = vocab_size, units, pad_id
+        self.source_vocab_size = source_vocab_size
         self.attention = _arguments.choice(
             "attention", attention, (None, "additive", "multiplicative")
         )
         self.cell = _arguments.choice("cell", cell, ("lstm", "gru"))
-        self.source_vocab_size = source_vocab_size
-        self.pad_id = pad_id
-
-        def make(layer, *args, **options):
-            return layer(*args, dtype=self.dtype_policy, **options)
-
-        embedding = keras.layers.Embedding
-        self.target_embedding = make(embedding, vocab_size, units, name="target")
+        options = {"dtype": self.dtype_policy}
+        embedding, dense = keras.layers.Embedding, keras.layers.Dense
+        self.target_embedding = embedding(vocab_size, units, name="target", **options)
         self.source_embedding = self.target_embedding
         if source_vocab_size is not None:
-            self.source_embedding = make(
-                embedding, source_vocab_size, units, name="source"
-            )
+            size = source_vocab_size
+            self.source_embedding = embedding(size, units, name="source", **options)
         recurrent = keras.layers.LSTM if cell == "lstm" else keras.layers.GRU
-        both = {"return_sequences": True, "return_state": True}
-        self.encoder = make(recurrent, units, name="encoder", **both)
-        self.decoder = make(recurrent, units, name="decoder", **both)
-        dense = keras.layers.Dense
+        both = {"return_sequences": True, "return_state": True, **options}
+        self.encoder = recurrent(units, name="encoder", **both)
+        self.decoder = recurrent(units, name="decoder", **both)
         self.attend = self.combine = None
-        if attention is not None:
-            self.attend = (
-                make(AdditiveAttention, units, name="attend")
-                if attention == "additive"
-                else make(MultiplicativeAttention, name="attend")
-            )
-            self.combine = make(
-                dense, units, activation="tanh", use_bias=False, name="combine"
-            )
-        self.classify = make(dense, vocab_size, name="classify")
+        if attention == "additive":
+            self.attend = AdditiveAttention(units, name="attend", **options)
+        elif attention == "multiplicative":
+            self.attend = MultiplicativeAttention(name="attend", **options)
+        if self.attend is not None:
+            how = {"activation": "tanh", "use_bias": False}
+            self.combine = dense(units, name="combine", **how, **options)
+        self.classify = dense(vocab_size, name="classify", **options)
 
     def build(self, input_shape=None):
         shape = (None, None, self.units)
@@ -260,10 +251,13 @@ class Seq2Seq(StopsKerasMask, keras.Model):
 
     def call(self, inputs, return_weights=False):
         source_ids, target_ids = inputs
-        logits, _, *weights = self.decode(
-            target_ids, *self.encode(source_ids), return_weights=return_weights
-        )
-        return (logits, *weights) if return_weights else logits
+        if return_weights and self.attend is None:
+            raise ValueError(
+                "return_weights에는 어텐션이 있는 모델이 필요합니다. 받은 것: "
+                'attention=None. attention="additive"로 모델을 만들어 주세요.'
+            )
+        logits, _, weights = self.decode(target_ids, *self.encode(source_ids))
+        return (logits, weights) if return_weights else logits
 
     def encode(self, source_ids):
         """입력 문장을 읽습니다.
@@ -284,9 +278,7 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         # tf.identity는 Keras가 memory에 붙인 마스크를 떼어 냅니다.
         return state, tf.identity(memory), memory_mask
 
-    def decode(
-        self, target_ids, state, memory=None, memory_mask=None, return_weights=False
-    ):
+    def decode(self, target_ids, state, memory=None, memory_mask=None):
         """다음 토큰에 점수를 매깁니다. 한 토큰이든 문장 전체이든 같은 계산입니다.
 
         Args:
@@ -294,15 +286,15 @@ class Seq2Seq(StopsKerasMask, keras.Model):
             state: 앞 스텝의 상태. 첫 스텝에는 `encode`가 돌려준 것.
             memory: `encode`가 돌려준 것. 어텐션이 없으면 쓰지 않습니다.
             memory_mask: `encode`가 돌려준 것.
-            return_weights: 어텐션 가중치도 돌려받을지.
 
         Returns:
-            `(로짓, 새 상태)`, `return_weights`이면 `(로짓, 새 상태, 가중치)`.
+            `(로짓, 새 상태, 가중치)`. 모양은 모델을 부를 때와 같습니다. 어텐션이 없으면
+            가중치는 None입니다.
 
         Examples:
             >>> model = Seq2Seq(vocab_size=20, units=8, attention="additive")
             >>> state, memory, memory_mask = model.encode([[5, 6, 7]])
-            >>> logits, state = model.decode([[1]], state, memory, memory_mask)
+            >>> logits, state, _ = model.decode([[1]], state, memory, memory_mask)
             >>> logits.shape, [part.shape for part in state]
             (TensorShape([1, 1, 20]), [TensorShape([1, 8]), TensorShape([1, 8])])
             >>> model.decode([[1]], state)
@@ -314,7 +306,7 @@ class Seq2Seq(StopsKerasMask, keras.Model):
                 ...
             ValueError: lstm에는 상태 2개의 목록 state가 필요합니다...
         """
-        self._check_decode(state, memory, return_weights)
+        self._check_decode(state, memory)
         x = _embed(self.target_embedding, "target_ids", target_ids)
         hidden, *state = self.decoder(x, initial_state=list(state))
         weights = None
@@ -324,20 +316,15 @@ class Seq2Seq(StopsKerasMask, keras.Model):
             )
             hidden = self.combine(tf.concat([context, hidden], axis=-1))
         logits = self.classify(hidden)  # (batch, length_t, vocab_size)
-        return (logits, state, weights) if return_weights else (logits, state)
+        return logits, state, weights
 
-    def _check_decode(self, state, memory, return_weights):
+    def _check_decode(self, state, memory):
         size = 2 if self.cell == "lstm" else 1
         if not isinstance(state, (list, tuple)) or len(state) != size:
             raise ValueError(
                 f"{self.cell}에는 상태 {size}개의 목록 state가 필요합니다. "
                 f"받은 것: {state!r}. encode나 앞 스텝의 decode가 돌려준 것을 그대로 "
                 "넘겨 주세요."
-            )
-        if self.attend is None and return_weights:
-            raise ValueError(
-                "return_weights에는 어텐션이 있는 모델이 필요합니다. 받은 것: "
-                'attention=None. attention="additive"로 모델을 만들어 주세요.'
             )
         if self.attend is not None and memory is None:
             raise ValueError(

@@ -66,6 +66,36 @@ def pad_rows(rows, pad_id=0, length=None):
     return padded
 
 
+def text_rows(tokenizer, texts):
+    """글마다의 번호입니다. 끝은 `<eos>`이고 패딩은 없습니다.
+
+    Args:
+        tokenizer: `Tokenizer`.
+        texts: 문자열의 목록. 저마다 비어 있지 않아야 합니다.
+
+    Returns:
+        int32 (length,)의 목록. texts와 순서가 같습니다.
+
+    Raises:
+        TypeError: 문자열 하나.
+        ValueError: 빈 글.
+    """
+    ids = tokenizer.encode(texts, eos=True)
+    if ids.ndim == 1:
+        raise TypeError(
+            "texts에는 문자열의 목록이 필요합니다. 받은 것: 문자열 하나. "
+            "[text]처럼 목록에 담아 주세요."
+        )
+    rows = [row[row != tokenizer.pad_id] for row in ids]
+    for place, row in enumerate(rows):
+        if len(row) == 1:  # <eos>뿐입니다
+            raise ValueError(
+                f"texts에는 글이 필요합니다. 받은 것: {place}번째의 빈 글. "
+                "빈 글을 걸러 주세요."
+            )
+    return rows
+
+
 class Tokenizer:
     """글자에서 출발해 자주 이웃하는 쌍을 합친 서브워드로 글을 나눕니다.
 

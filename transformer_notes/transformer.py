@@ -13,6 +13,7 @@ from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.encoder import Encoder
 from transformer_notes.linear_softmax import LinearSoftmax
 from transformer_notes.masking import look_ahead_mask, padding_mask
+from transformer_notes.multi_head_attention import Attended
 
 __all__ = ["Transformer", "TransformerConfig"]
 
@@ -133,23 +134,24 @@ class Transformer(StopsKerasMask, keras.Model):
         Args:
             source_ids: 정수, (batch, length_s).
             training: 드롭아웃을 씌울지.
-            return_weights: 층마다의 어텐션 가중치도 돌려받을지.
+            return_weights: `Attended`를 돌려받을지.
 
         Returns:
             memory, (batch, length_s, d_model). `return_weights`이면 `Encoder`처럼
-            `(memory, 가중치의 목록)`입니다.
+            `Attended`입니다.
         """
         source_ids = _tensors.token_ids("source_ids", source_ids)
         # 인코더만 쓰는 모델도 Keras의 검사를 통과합니다. 나머지는 부를 때 만들어집니다.
         self.built = True
         x = self.positions(self.source_embedding(source_ids))
         x = self.source_dropout(x, training=training)  # (batch, length_s, d_model)
+        position = tf.range(keras.ops.shape(source_ids)[1], dtype=tf.int64)
         return self.encoder(
             x,
             attention_mask=padding_mask(source_ids, self.config.pad_id),
             training=training,
             return_weights=return_weights,
-            position_map=self._position_map(source_ids),
+            position_map=self.position_map(position),
         )
 
     def decode(
@@ -171,7 +173,7 @@ class Transformer(StopsKerasMask, keras.Model):
             memory: `encode`의 출력.
             memory_mask: 입력 문장의 `padding_mask`.
             training: 드롭아웃을 씌울지.
-            return_weights: 층마다의 어텐션 가중치도 돌려받을지.
+            return_weights: `Attended`를 돌려받을지. `cache`를 주면 언제나 그렇습니다.
             attention_mask: 셀프 어텐션에서 더 가릴 자리. 불리언, (batch, num_heads,
                 length_t, length_t)로 브로드캐스트되는 모양. 캐시를 쓰면 마지막 축은
                 칸입니다.
@@ -182,9 +184,8 @@ class Transformer(StopsKerasMask, keras.Model):
             slot: 캐시에서 이번 첫 토큰을 적을 칸.
 
         Returns:
-            로짓, (batch, length_t, vocab_size). `return_weights`이면 층마다의
-            `AttentionWeights` 목록이, `cache`를 주었으면 새 캐시가 차례로 뒤따르는
-            튜플입니다.
+            로짓, (batch, length_t, vocab_size). `return_weights`이거나 `cache`를
+            주었으면 `Decoder`처럼 `Attended`이고, output이 로짓입니다.
 
         Examples:
             >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
@@ -192,37 +193,30 @@ class Transformer(StopsKerasMask, keras.Model):
             >>> memory = model.encode([[5, 6]])
             >>> whole = model.decode([[1, 7, 8]], memory)
             >>> cache = model.start_cache(memory, None, slots=3)
-            >>> first, cache = model.decode([[1]], memory, cache=cache)
-            >>> rest, cache = model.decode([[7, 8]], memory, cache=cache, slot=1)
-            >>> bool(tf.reduce_max(tf.abs(rest - whole[:, 1:])) < 1e-4)
+            >>> cache = model.decode([[1]], memory, cache=cache).cache
+            >>> rest = model.decode([[7, 8]], memory, cache=cache, slot=1)
+            >>> bool(tf.reduce_max(tf.abs(rest.output - whole[:, 1:])) < 1e-4)
             True
         """
         target_ids = _tensors.token_ids("target_ids", target_ids)
-        length = keras.ops.shape(target_ids)[1]
-        if position is not None:
-            position = _tensors.positions("position", position, target_ids.shape[1])
-        elif cache is not None:
-            position = tf.cast(slot, tf.int64) + tf.range(length, dtype=tf.int64)
+        position = self.target_position(target_ids, position, slot)
         x = self.positions(self.target_embedding(target_ids), position=position)
         x = self.target_dropout(x, training=training)  # (batch, length_t, d_model)
         if cache is None:
-            mask = padding_mask(target_ids, self.config.pad_id)
-            mask = mask & look_ahead_mask(length)
-            attention_mask = mask if attention_mask is None else mask & attention_mask
-        x, weights, *cache = self.decoder(
+            attention_mask = self.target_mask(target_ids, attention_mask)
+        x, weights, grown = self.decoder(
             x,
             memory,
             attention_mask=attention_mask,
             memory_mask=memory_mask,
             training=training,
             return_weights=True,
-            position_map=self._position_map(target_ids, position),
+            position_map=self.position_map(position),
             cache=cache,
             slot=slot,
         )
         logits = self.linear_softmax(x)  # (batch, length_t, vocab_size)
-        extras = [weights] if return_weights else []
-        return (logits, *extras, *cache) if extras or cache else logits
+        return Attended(logits, weights, grown) if return_weights or grown else logits
 
     def start_cache(self, memory, memory_mask, slots):
         """답을 한 토큰씩 만들기 시작할 때의 캐시입니다.
@@ -237,9 +231,21 @@ class Transformer(StopsKerasMask, keras.Model):
         """
         return self.decoder.start_cache(memory, slots)
 
-    def _position_map(self, token_ids, position=None):
-        if position is None:
-            position = tf.range(keras.ops.shape(token_ids)[1], dtype=tf.int64)
+    def target_position(self, target_ids, position, slot):
+        """답에서 토큰마다의 위치, int64 (length_t,). 인자는 `decode`의 것입니다."""
+        if position is not None:
+            return _tensors.positions("position", position, target_ids.shape[1])
+        length = keras.ops.shape(target_ids)[1]
+        return tf.cast(slot, tf.int64) + tf.range(length, dtype=tf.int64)
+
+    def target_mask(self, target_ids, attention_mask):
+        """답끼리의 마스크: 패딩, 룩어헤드, 그리고 `decode`가 받은 것이 있으면 그것."""
+        mask = padding_mask(target_ids, self.config.pad_id)
+        mask &= look_ahead_mask(keras.ops.shape(target_ids)[1])
+        return mask if attention_mask is None else mask & attention_mask
+
+    def position_map(self, position):
+        """쿼리와 키에 위치를 새길 함수. `MultiHeadAttention`이 부릅니다."""
         return functools.partial(self.positions.in_attention, position=position)
 
     def compute_output_shape(self, input_shape):

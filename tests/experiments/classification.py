@@ -448,8 +448,8 @@ def attended(model, rows):
     """마지막 층의 가중치를 헤드와 쿼리로 평균한 것과, 층을 이어 곱한 것(rollout)."""
     found = {"attention": [], "rollout": []}
     for row in rows:
-        _, layers = model((row[np.newaxis], row[np.newaxis, :1]), return_weights=True)
-        maps = [layer[0].numpy().mean(axis=0) for layer in layers]  # (쿼리, 키)
+        whole = model((row[np.newaxis], row[np.newaxis, :1]), return_weights=True)
+        maps = [layer[0].numpy().mean(axis=0) for layer in whole.weights]  # (쿼리, 키)
         flow = np.eye(len(row))
         for weights in maps:
             flow = (weights + np.eye(len(row))) @ flow / 2  # 잔차는 제자리를 봅니다

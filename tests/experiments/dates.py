@@ -133,7 +133,7 @@ def answer(model, tokenizer, texts, max_length=16, source_eos=False):
     state, *memory = model.encode(ids)
     token, answers = np.full((len(ids), 1), bos_id, np.int32), []
     for _ in range(max_length):
-        logits, state = model.decode(token, state, *memory)
+        logits, state, _ = model.decode(token, state, *memory)
         token = logits.numpy().argmax(axis=-1).astype(np.int32)
         answers.append(token)
     answers = np.concatenate(answers, axis=1)

@@ -116,7 +116,7 @@ def looks(model, ids, tags):
     seen = []
     for index in range(model.calls):
         block = model.blocks[index % len(model.blocks)]
-        x, weights = block(x, attention_mask=mask, return_weights=True)
+        x, weights, _ = block(x, attention_mask=mask, return_weights=True)
         seen.append(weights.numpy()[:, 0].argmax(axis=-1))
     places = np.arange(2, 8, 2)  # 주어의 자리
     real = ids[:, places] > 0

@@ -58,7 +58,7 @@ def build(num_heads, seed):
     x = TokenEmbedding(words, SETTINGS["d_model"])(ids)
     x = SinusoidalPositionalEncoding()(x)
     attend = MultiHeadAttention(SETTINGS["d_model"], num_heads)
-    output, weights = attend(x, x, x, return_weights=True)
+    output, weights, _ = attend(x, x, x, return_weights=True)
     output = output[:, 1:]
     previous, first = keras.layers.Dense(words), keras.layers.Dense(words)
     logits = keras.ops.stack([previous(output), first(output)], axis=2)

@@ -164,7 +164,7 @@ class LookBack(keras.Model):
 
     def call(self, ids):
         position = tf.range(keras.ops.shape(ids)[1], dtype=tf.int64)
-        x, *_ = self.stack(
+        x = self.stack(
             self.positions(self.embedding(ids), position=position),
             attention_mask=look_ahead_mask(keras.ops.shape(ids)[1]),
             position_map=functools.partial(

@@ -188,7 +188,8 @@ def aligned(model, task):
     row = task.held_out[:1]
     source, inputs = task.sources[row], task.targets[row, :-1]
     memory = model.encode(source)
-    _, layers = model.decode(inputs, memory, padding_mask(source), return_weights=True)
+    mask = padding_mask(source)
+    layers = model.decode(inputs, memory, mask, return_weights=True).weights
     found = {}
     for number, layer in enumerate(layers, 1):
         weights = np.mean(np.asarray(layer.cross_attention)[0], axis=0)

@@ -323,7 +323,7 @@ def recurrent_greedy(model, ids, bos_id, eos_id, max_extra=50):
     token = np.full((len(ids), 1), bos_id, np.int32)
     answers, closed = [], np.zeros((len(ids), 1), bool)
     for _ in range(ids.shape[1] + max_extra):
-        logits, state = model.decode(token, state, *memory)
+        logits, state, _ = model.decode(token, state, *memory)
         token = logits.numpy().argmax(axis=-1).astype(np.int32)
         token[closed] = model.pad_id
         answers.append(token)

@@ -22,8 +22,8 @@ def draw_attention(path, model, tokenizer, text, answer_ids):
         f"{longest}토큰. 더 짧은 글로 해 보세요.",
     )
     shifted = np.concatenate([[[tokenizer.bos_id]], target_ids[:, :-1]], axis=1)
-    _, layers = model.decode(shifted, model.encode(source_ids), return_weights=True)
-    weights = layers[-1].cross_attention[0].numpy().mean(axis=0)
+    decoded = model.decode(shifted, model.encode(source_ids), return_weights=True)
+    weights = decoded.weights[-1].cross_attention[0].numpy().mean(axis=0)
     vocabulary = tokenizer.vocabulary
     source, target = (
         [vocabulary[token].replace(" ", "␣") for token in ids[0]]

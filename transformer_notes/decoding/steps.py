@@ -1,5 +1,7 @@
 """답을 한 토큰씩 만드는 반복문: `decoding`의 안쪽 (논문 6.1절)."""
 
+from typing import NamedTuple
+
 import tensorflow as tf
 
 from transformer_notes.masking import padding_mask
@@ -46,6 +48,37 @@ def generate(model, source_ids, choose, *, bos_id, eos_id, max_extra):
     return tf.while_loop(unfinished, step, state)[1]  # (batch, width)
 
 
+class Beams(NamedTuple):
+    """함께 이어 가는 답들. 답이 모자란 자리는 total이 음의 무한대인 빈자리입니다."""
+
+    #: 답의 번호, int32, (batch, beam_size, width). 뒤는 패딩입니다.
+    ids: tf.Tensor
+    #: 방금 고른 토큰, int32, (batch, beam_size).
+    last: tf.Tensor
+    #: 더 자라지 않는지, 불리언, (batch, beam_size).
+    finished: tf.Tensor
+    #: 로그 확률의 합, float32, (batch, beam_size).
+    total: tf.Tensor
+    #: 토큰의 수, int32, (batch, beam_size).
+    length: tf.Tensor
+    #: 볼 칸, 불리언, (batch, beam_size, width, beam_size).
+    seen: tf.Tensor
+
+    @classmethod
+    def start(cls, limit, beam_size, width, bos_id, pad_id):
+        """빈 답 하나와 빈자리들. limit은 답마다의 길이의 한도, int32 (batch,)입니다."""
+        shape = tf.shape(limit)[0], beam_size
+        empty = tf.range(beam_size) > 0
+        return cls(
+            ids=tf.fill((*shape, width), pad_id),
+            last=tf.fill(shape, bos_id),
+            finished=tf.repeat(limit[:, tf.newaxis] <= 0, beam_size, axis=1),
+            total=tf.broadcast_to(tf.where(empty, -float("inf"), 0.0), shape),
+            length=tf.zeros(shape, tf.int32),
+            seen=tf.zeros((*shape, width, beam_size), tf.bool),
+        )
+
+
 def search_beams(model, source_ids, alpha, *, beam_size, bos_id, eos_id, max_extra):
     """빔을 함께 이어 갑니다. `beam_search`의 안쪽 반복입니다.
 
@@ -64,7 +97,6 @@ def search_beams(model, source_ids, alpha, *, beam_size, bos_id, eos_id, max_ext
     """
     pad_id = model.config.pad_id
     limit, width = _limits(model, source_ids, max_extra)
-    limit = limit[:, tf.newaxis]
     # 자리마다 빔 하나에 한 칸씩. 시각 t에 빔 b는 t * beam_size + b번 칸에 적습니다.
     next_logits, own = open_reader(model, source_ids, width, beam_size)
     batch = tf.shape(source_ids)[0]
@@ -74,53 +106,40 @@ def search_beams(model, source_ids, alpha, *, beam_size, bos_id, eos_id, max_ext
     def normalized(total, length):
         return total / ((5.0 + tf.cast(length, tf.float32)) / 6.0) ** alpha
 
-    def unfinished(time, ids, last, finished, *_):
-        return (time < width) & ~tf.reduce_all(finished)
+    def unfinished(time, beams, own):
+        return (time < width) & ~tf.reduce_all(beams.finished)
 
-    def step(time, ids, last, finished, total, length, seen, own):
+    def step(time, beams, own):
         now = tf.range(width) == time
-        seen |= own_slot & now[:, tf.newaxis]  # (batch, beam, width, beam)
-        slots_seen = tf.reshape(seen, (batch, 1, beam_size, width * beam_size))
-        logits, own = next_logits(last, time, own, slots_seen)
+        seen = beams.seen | own_slot & now[:, tf.newaxis]  # (batch, beam, width, beam)
+        slots = tf.reshape(seen, (batch, 1, beam_size, width * beam_size))
+        logits, own = next_logits(beams.last, time, own, slots)
         log_p = _without(pad_id, tf.nn.log_softmax(logits))  # (batch, beam, vocab)
         log_p, token = tf.math.top_k(log_p, branches)  # (batch, beam, branches)
         # 끝난 답은 자라지 않습니다. 후보는 자신 하나이고 합도 길이도 그대로입니다.
         itself = tf.where(tf.range(branches) == 0, 0.0, -float("inf"))
-        ended = finished[..., tf.newaxis]
-        log_p = tf.where(ended, itself, log_p)
+        ended = beams.finished[..., tf.newaxis]
+        grown = beams.total[..., tf.newaxis] + tf.where(ended, itself, log_p)
         token = tf.where(ended, pad_id, token)
-        longer = length + tf.where(finished, 0, 1)  # (batch, beam)
+        length = beams.length + tf.where(beams.finished, 0, 1)  # (batch, beam)
 
-        grown = total[..., tf.newaxis] + log_p
-        score = normalized(grown, longer[..., tf.newaxis])
+        score = normalized(grown, length[..., tf.newaxis])
         score, best = tf.math.top_k(_flat(score), beam_size)  # (batch, beam)
-        parent = best // branches
-        total = tf.gather(_flat(grown), best, batch_dims=1)
-        last = tf.gather(_flat(token), best, batch_dims=1)
+        total, last = (tf.gather(_flat(x), best, batch_dims=1) for x in (grown, token))
         ids, finished, length, seen = (
-            tf.gather(of_parent, parent, batch_dims=1)
-            for of_parent in (ids, finished, longer, seen)
+            tf.gather(of_parent, best // branches, batch_dims=1)
+            for of_parent in (beams.ids, beams.finished, length, seen)
         )
         ids = tf.where(now, last[..., tf.newaxis], ids)
         # 점수가 음의 무한대인 것은 답이 아니라 빈자리입니다.
         empty = tf.math.is_inf(score)
-        finished |= (last == eos_id) | (time + 1 >= limit) | empty
-        return time + 1, ids, last, finished, total, length, seen, own
+        finished |= (last == eos_id) | (time + 1 >= limit[:, tf.newaxis]) | empty
+        return time + 1, Beams(ids, last, finished, total, length, seen), own
 
-    first = tf.range(beam_size) == 0  # 처음에는 빈 답 하나뿐입니다
-    state = (
-        tf.constant(0),
-        tf.fill((batch, beam_size, width), pad_id),
-        tf.fill((batch, beam_size), bos_id),
-        tf.repeat(limit <= 0, beam_size, axis=1),
-        tf.tile(tf.where(first, 0.0, -float("inf"))[tf.newaxis], (batch, 1)),
-        tf.zeros((batch, beam_size), tf.int32),
-        tf.zeros((batch, beam_size, width, beam_size), tf.bool),
-        own,
-    )
-    _, ids, _, _, total, length, *_ = tf.while_loop(unfinished, step, state)
-    ids = tf.where(tf.math.is_inf(total)[..., tf.newaxis], pad_id, ids)
-    return ids, normalized(total, length)
+    beams = Beams.start(limit, beam_size, width, bos_id, pad_id)
+    _, beams, _ = tf.while_loop(unfinished, step, (tf.constant(0), beams, own))
+    ids = tf.where(tf.math.is_inf(beams.total)[..., tf.newaxis], pad_id, beams.ids)
+    return ids, normalized(beams.total, beams.length)
 
 
 def open_reader(model, source_ids, width, beam_size=1):
@@ -148,7 +167,7 @@ def open_reader(model, source_ids, width, beam_size=1):
     cache = model.start_cache(memory, memory_mask, width * beam_size)
 
     def next_logits(last, time, own, seen=None):
-        logits, new = model.decode(
+        logits, _, grown = model.decode(
             last,
             memory,
             memory_mask,
@@ -158,7 +177,7 @@ def open_reader(model, source_ids, width, beam_size=1):
             cache=[layer._replace(own=kv) for layer, kv in zip(cache, own)],
             slot=time * beam_size,
         )
-        return tf.cast(logits, tf.float32), [layer.own for layer in new]
+        return tf.cast(logits, tf.float32), [layer.own for layer in grown]
 
     return next_logits, [layer.own for layer in cache]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transformer_notes.decoding.search import beam_search, greedy, sample
-from transformer_notes.tokenization import pad_rows
+from transformer_notes.tokenization import pad_rows, text_rows
 
 
 class Answer(NamedTuple):
@@ -47,6 +47,7 @@ def translate(
         `Answer`의 목록. texts와 순서가 같습니다.
 
     Raises:
+        TypeError: 문자열 하나인 `texts`.
         ValueError: 빈 글, 함께 준 `beam_size`와 `temperature`, `temperature` 없이 준
             `top_k`나 `top_p`나 `seed`. 나머지는 `greedy`, `beam_search`, `sample`과
             같습니다.
@@ -73,23 +74,18 @@ def translate(
             "top_k, top_p, seed에는 temperature가 함께 필요합니다. 받은 것: "
             "temperature=None. 뽑으려면 온도를 주세요."
         )
-    rows = [tokenizer.encode(text, eos=True) for text in texts]
-    for place, row in enumerate(rows):
-        if len(row) == 1:  # <eos>뿐입니다
-            raise ValueError(
-                f"texts에는 글이 필요합니다. 받은 것: {place}번째의 빈 글. "
-                "빈 글을 걸러 주세요."
-            )
+    rows = text_rows(tokenizer, texts)
     if not rows:
         return []
     source_ids = pad_rows(rows, tokenizer.pad_id)
     inputs = model, source_ids, tokenizer.bos_id, tokenizer.eos_id, max_extra
     if temperature is not None:
-        ids = sample(*inputs, temperature, **drawing).numpy()
+        ids = sample(*inputs, temperature, **drawing)
     elif beam_size is not None:
-        ids = beam_search(*inputs, beam_size=beam_size)[0].numpy()
+        ids, _ = beam_search(*inputs, beam_size)
     else:
-        ids = greedy(*inputs).numpy()
+        ids = greedy(*inputs)
+    ids = ids.numpy()
     rows = [row[row != tokenizer.pad_id] for row in ids]
     return [
         Answer(text, bool(tokenizer.eos_id in row), row)

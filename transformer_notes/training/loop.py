@@ -101,11 +101,8 @@ def train(
             ...
         TypeError: data에는 Batches가 필요합니다. 받은 것: list. ...
     """
-    _check_data("data", data)
-    if validation is not None:
-        _check_data("validation", validation)
-    if optimizer is None:
-        optimizer = adam(model.config.d_model)
+    _check_data(data=data, validation=data if validation is None else validation)
+    optimizer = adam(model.config.d_model) if optimizer is None else optimizer
     model(data.at(0)[0])  # 가중치를 만듭니다
     optimizer.build(model.trainable_variables)
 
@@ -160,7 +157,7 @@ def evaluate(model, data):
     Raises:
         TypeError: `Batches`가 아닌 데이터.
     """
-    _check_data("data", data)
+    _check_data(data=data)
     return _scoring(model, data.pad_id)(data)
 
 
@@ -271,12 +268,13 @@ def _explain_explosion(step, loss, checkpoint):
     )
 
 
-def _check_data(name, data):
-    if not isinstance(data, Batches):
-        raise TypeError(
-            f"{name}에는 Batches가 필요합니다. 받은 것: {type(data).__name__}. "
-            "Batches(pairs, tokens=4096)으로 만들어 주세요."
-        )
+def _check_data(**named):
+    for name, data in named.items():
+        if not isinstance(data, Batches):
+            raise TypeError(
+                f"{name}에는 Batches가 필요합니다. 받은 것: {type(data).__name__}. "
+                "Batches(pairs, tokens=4096)으로 만들어 주세요."
+            )
 
 
 class _Progress:

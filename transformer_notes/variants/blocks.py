@@ -41,52 +41,41 @@ def attention_in_blocks(query, key, value, mask=None, block=128):
         )
     dtype = tf.float64 if query.dtype == tf.float64 else tf.float32
     length = tf.shape(key)[-2]
-    if mask is None:
-        visible = tf.fill((length,), True)
-    else:
+    visible = tf.fill((length,), True)
+    if mask is not None:
         shape = query.shape[:-1].concatenate(key.shape[-2:-1])
-        mask = _tensors.attention_mask(mask, shape)
-        sizes = tf.concat([tf.shape(mask)[:-1], [length]], axis=0)
-        visible = tf.broadcast_to(mask, sizes)  # 키의 축만 늘립니다
+        visible &= _tensors.attention_mask(mask, shape)
     # 마지막 조각의 모양도 같게 채우고, 채운 키는 가립니다.
     rest = -length % block
-    keys, values, visible = (
-        _pad(key, rest, 2),
-        _pad(value, rest, 2),
-        _pad(visible, rest),
-    )
+    keys, values = (_pad(x, rest, 2) for x in (key, value))
+    visible = _pad(visible, rest)
     scaled = tf.cast(query, dtype) * query.shape[-1] ** -0.5
-
-    def unseen(start, *_):
-        return start < length
 
     def see(start, highest, total, output):
         seen = _block(visible, start, block)
         k, v = (tf.cast(_block(x, start, block, 2), dtype) for x in (keys, values))
         scores = tf.matmul(scaled, k, transpose_b=True)  # (..., length_q, block)
-        scores = tf.where(seen, scores, -float("inf"))
+        scores = tf.where(seen, scores, dtype.min)  # 무한대끼리 빼지 않습니다
         most = tf.reduce_max(scores, axis=-1, keepdims=True)
         most = tf.stop_gradient(tf.maximum(highest, most))
-        # 아직 아무 키도 보지 못한 행에서 무한대끼리 빼지 않습니다.
-        base = tf.where(tf.math.is_inf(most), tf.zeros_like(most), most)
-        weights, shrink = tf.exp(scores - base), tf.exp(highest - base)
+        weights = tf.where(seen, tf.exp(scores - most), tf.zeros((), dtype))
+        shrink = tf.exp(highest - most)
         total = total * shrink + tf.reduce_sum(weights, axis=-1, keepdims=True)
         return start + block, most, total, output * shrink + tf.matmul(weights, v)
 
     nothing = tf.zeros_like(scaled[..., :1])  # (..., length_q, 1)
     sums = tf.repeat(nothing, value.shape[-1], axis=-1)  # (..., length_q, d_v)
-    state = tf.constant(0), nothing - float("inf"), nothing, sums
-    known = key.shape[-2]  # 횟수를 알아야 XLA가 기울기도 구합니다
-    times = None if known is None else -(-known // block)
+    state = tf.constant(0), nothing + dtype.min, nothing, sums
+    # 횟수를 알아야 XLA가 기울기도 구합니다.
+    times = None if key.shape[-2] is None else -(-key.shape[-2] // block)
     _, _, total, output = tf.while_loop(
-        unseen,
+        lambda start, *_: start < length,
         see,
         state,
         parallel_iterations=1,  # 여럿을 함께 계산하면 메모리를 아끼지 못합니다
         maximum_iterations=times,
     )
-    output /= tf.where(total == 0, tf.ones_like(total), total)
-    return tf.cast(output, value.dtype)
+    return tf.cast(tf.math.divide_no_nan(output, total), value.dtype)
 
 
 def _pad(x, rest, axis=1):
@@ -107,8 +96,8 @@ def _block(x, start, block, axis=1):
 class AttentionInBlocks(MultiHeadAttention):
     """점수를 조각내어 계산하는 멀티 헤드 어텐션입니다. 인자도 출력도 같습니다.
 
-    가중치를 만들지 않으므로 `return_weights`이면 그 자리에 None을 돌려주고, 가중치에
-    씌우는 `dropout`은 받지 않습니다.
+    가중치를 만들지 않으므로 `Attended`의 weights는 `[]`이고, 가중치에 씌우는
+    `dropout`은 받지 않습니다.
 
     Raises:
         ValueError: 0이 아닌 `dropout`.
@@ -123,7 +112,7 @@ class AttentionInBlocks(MultiHeadAttention):
             )
 
     def weigh(self, query, keys, values, mask=None):
-        return attention_in_blocks(query, keys, values, mask), None
+        return attention_in_blocks(query, keys, values, mask), []
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")

@@ -8,7 +8,8 @@ import tensorflow as tf
 from transformer_notes import _tensors
 from transformer_notes.decoder import LayerCache
 from transformer_notes.encoder import Encoder, EncoderLayer
-from transformer_notes.masking import look_ahead_mask, padding_mask
+from transformer_notes.masking import look_ahead_mask
+from transformer_notes.multi_head_attention import Attended
 from transformer_notes.transformer import Transformer
 from transformer_notes.variants.attention import GroupedQueryConfig
 from transformer_notes.variants.feed_forward import SwiGLUConfig
@@ -20,8 +21,8 @@ from transformer_notes.variants.positions import RotaryConfig
 class DecoderOnlyLayer(EncoderLayer):
     """크로스 어텐션이 없는 디코더 층. 인코더 층이 캐시를 쓸 수 있게 한 것입니다.
 
-    인자는 `EncoderLayer`의 것에 `MultiHeadAttention`의 `cache`와 `slot`을 더한 것이고,
-    출력은 `(x, weights)` 뒤에, 캐시를 주었으면 새 캐시가 붙습니다.
+    인자는 `EncoderLayer`의 것에 `MultiHeadAttention`의 `cache`와 `slot`을 더한
+    것입니다.
     """
 
     def call(
@@ -29,6 +30,7 @@ class DecoderOnlyLayer(EncoderLayer):
         x,
         attention_mask=None,
         training=None,
+        return_weights=False,
         position_map=None,
         cache=None,
         slot=0,
@@ -40,8 +42,9 @@ class DecoderOnlyLayer(EncoderLayer):
         def attend(x):
             return self.self_attention(x, x, x, **options)
 
-        x, *extras = self.self_attention_norm(x, attend, training)
-        return (self.feed_forward_norm(x, self.feed_forward, training), *extras)
+        x, weights, grown = self.self_attention_norm(x, attend, training)
+        x = self.feed_forward_norm(x, self.feed_forward, training)
+        return Attended(x, weights, grown) if return_weights or grown else x
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -55,18 +58,21 @@ class DecoderOnlyStack(Encoder):
         x,
         attention_mask=None,
         training=None,
+        return_weights=False,
         position_map=None,
         cache=None,
         slot=0,
     ):
-        options = {"training": training, "position_map": position_map, "slot": slot}
-        options |= {"attention_mask": attention_mask}
-        weights, new_cache = [], []
-        for layer, old in zip(self.layers, cache or [None] * len(self.layers)):
-            x, seen, *grown = layer(x, cache=old, **options)
+        options = {"training": training, "return_weights": True, "slot": slot}
+        options |= {"attention_mask": attention_mask, "position_map": position_map}
+        weights, grown = [], []
+        for layer, kept in zip(self.layers, cache or [None] * len(self.layers)):
+            x, seen, kept = layer(x, cache=kept, **options)
             weights.append(seen)
-            new_cache += grown
-        return (x if self.norm is None else self.norm(x)), weights, new_cache
+            if cache is not None:
+                grown.append(kept)
+        x = x if self.norm is None else self.norm(x)
+        return Attended(x, weights, grown) if return_weights or grown else x
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -138,7 +144,7 @@ class DecoderOnly(Transformer):
             memory: `encode`의 출력. 캐시가 있으면 쓰지 않습니다.
             memory_mask: 입력 문장의 `padding_mask`.
             training: 드롭아웃을 씌울지.
-            return_weights: 층마다의 어텐션 가중치도 돌려받을지.
+            return_weights: `Attended`를 돌려받을지. `cache`를 주면 언제나 그렇습니다.
             attention_mask: 답끼리의 어텐션에서 더 가릴 자리. `Transformer.decode`와
                 같습니다.
             position: 답에서 토큰마다의 위치. None이면 slot부터 차례로 셉니다.
@@ -149,36 +155,26 @@ class DecoderOnly(Transformer):
             `Transformer.decode`와 같습니다. 가중치는 입력과 답을 이은 길이의 것입니다.
         """
         target_ids = _tensors.token_ids("target_ids", target_ids)
-        x = self.target_embedding(target_ids)
         before, visible = self._prefix(memory, memory_mask)
-        length_s, length = keras.ops.shape(memory)[1], keras.ops.shape(target_ids)[1]
-        if position is None:
-            position = slot + tf.range(length)
-        position = _tensors.positions("position", position, target_ids.shape[1])
-        position += self.config.max_length // 2
+        length_s, length_t = keras.ops.shape(memory)[1], keras.ops.shape(target_ids)[1]
+        position = self.target_position(target_ids, position, slot)
+        x = self.target_embedding(target_ids)
         if cache is None:
-            x = tf.concat([before, x], axis=1)  # (batch, length_s + length, d_model)
-            position = tf.concat([self._prefix_positions(length_s), position], axis=0)
-            own = padding_mask(target_ids, self.config.pad_id)
-            if attention_mask is not None:
-                own = tf.pad(
-                    own & attention_mask,
-                    [[0, 0], [0, 0], [length_s, 0], [0, 0]],
-                    constant_values=True,
-                )
-            mask = _beside(visible, own) & look_ahead_mask(length_s + length)
+            x = tf.concat([before, x], axis=1)  # (batch, length_s + length_t, d_model)
+            position = tf.concat([_places_before(length_s), position], axis=0)
+            own = self.target_mask(target_ids, attention_mask)
+            seen = look_ahead_mask(length_s + length_t) & _widen(visible, (0, length_t))
+            mask = seen & _widen(own, (length_s, 0), (length_s, 0))
         else:
-            slots = keras.ops.shape(cache[0].own.keys)[2] - length_s
-            own = tf.fill((1, 1, 1, slots), True)
-            mask = _beside(visible, own if attention_mask is None else attention_mask)
+            slots = keras.ops.shape(cache[0].own.keys)[2]
+            mask = _widen(visible, (0, slots - length_s))
+            if attention_mask is not None:
+                mask &= _widen(attention_mask, (length_s, 0))
             cache, slot = [layer.own for layer in cache], length_s + slot
         x, weights, grown = self._read(x, position, mask, training, cache, slot)
-        if cache is None:
-            x = x[:, length_s:]
-        logits = self.linear_softmax(x)  # (batch, length_t, vocab_size)
-        extras = [weights] if return_weights else []
-        extras += [[LayerCache(own, None) for own in grown]] if grown else []
-        return (logits, *extras) if extras else logits
+        logits = self.linear_softmax(x if grown else x[:, length_s:])
+        grown = [LayerCache(own, None) for own in grown]
+        return Attended(logits, weights, grown) if return_weights or grown else logits
 
     def start_cache(self, memory, memory_mask, slots):
         """입력을 한 번 읽어, 층마다 그 키와 값을 담은 캐시를 만듭니다.
@@ -197,10 +193,9 @@ class DecoderOnly(Transformer):
             layer.self_attention.start_cache(batch, length + slots)
             for layer in self.decoder.layers
         ]
-        mask = _beside(visible, tf.fill((1, 1, 1, slots), True))
-        position = self._prefix_positions(length)
-        _, _, grown = self._read(before, position, mask, False, cache, 0)
-        return [LayerCache(own, None) for own in grown]
+        mask = _widen(visible, (0, slots))
+        read = self._read(before, _places_before(length), mask, False, cache, 0)
+        return [LayerCache(own, None) for own in read.cache]
 
     def _prefix(self, memory, memory_mask):
         """오른쪽으로 붙인 입력과, 그것의 패딩 마스크 (batch, 1, 1, length_s)."""
@@ -213,34 +208,28 @@ class DecoderOnly(Transformer):
             :, tf.newaxis, tf.newaxis
         ]
 
-    def _prefix_positions(self, length):
-        return self.config.max_length // 2 - tf.range(length, 0, -1, dtype=tf.int64)
-
     def _read(self, x, position, mask, training, cache, slot):
+        position += self.config.max_length // 2  # 답의 첫 토큰이 놓이는 위치
         x = self.target_dropout(self.positions(x, position=position), training=training)
-
-        def position_map(query, key):
-            return self.positions.in_attention(query, key, position)
-
         return self.decoder(
             x,
             attention_mask=mask,
             training=training,
-            position_map=position_map,
+            return_weights=True,
+            position_map=self.position_map(position),
             cache=cache,
             slot=slot,
         )
 
 
-def _beside(first, second):
-    """키의 축으로 나란히 놓은 두 마스크. 나머지 축은 서로에게 맞추어 늘립니다."""
-    shape = tf.broadcast_dynamic_shape(tf.shape(first)[:3], tf.shape(second)[:3])
-    masks = [
-        tf.broadcast_to(mask, tf.concat([shape, tf.shape(mask)[3:]], axis=0))
-        for mask in (first, second)
-    ]
-    known = tf.broadcast_static_shape(first.shape[:3], second.shape[:3])
-    return tf.ensure_shape(tf.concat(masks, axis=-1), known.concatenate([None]))
+def _places_before(length):
+    """답의 첫 토큰을 0으로 셀 때 입력의 위치: -length부터 -1까지."""
+    return tf.range(-length, 0, dtype=tf.int64)
+
+
+def _widen(mask, keys, queries=(0, 0)):
+    """마스크의 두 축에 볼 자리를 더합니다. keys와 queries는 앞과 뒤에 더할 수입니다."""
+    return tf.pad(mask, [(0, 0), (0, 0), queries, keys], constant_values=True)
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")

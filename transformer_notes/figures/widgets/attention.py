@@ -85,9 +85,9 @@ class AttentionExplorer(Widget):
         answer = pretrained.translate([source])[0].ids
         source_ids = [tokenizer.encode(source, eos=True)]
         target_ids = [[tokenizer.bos_id, *map(int, answer[:-1])]]
-        memory, reading = model.encode(source_ids, return_weights=True)
-        memory_mask = padding_mask(source_ids, model.config.pad_id)
-        _, layers = model.decode(target_ids, memory, memory_mask, return_weights=True)
+        memory, reading, _ = model.encode(source_ids, return_weights=True)
+        mask = padding_mask(source_ids, model.config.pad_id)
+        layers = model.decode(target_ids, memory, mask, return_weights=True).weights
         weights = {
             "encoder": reading,
             "decoder": [layer.self_attention for layer in layers],
