@@ -26,6 +26,7 @@ from transformer_notes.figures.widgets.decoding_tree import ALPHAS, BEAM_SIZES
 from transformer_notes.figures.widgets.position import D_MODELS
 from transformer_notes.figures.widgets.softmax import DIMENSIONS
 from transformer_notes.masking import look_ahead_mask, padding_mask
+from transformer_notes.multi_head_attention import Attended
 from transformer_notes.positional_encoding import sinusoidal_encoding
 
 SOURCE = "나는 어제 책을 읽었다".split()
@@ -265,7 +266,8 @@ class TableModel:
                 logits[0, beam] = -np.inf
                 for token, p in found.items():
                     logits[0, beam, token] = np.log(p)
-        return tf.constant(logits), [cache[0]._replace(own=tf.constant(own))]
+        grown = [cache[0]._replace(own=tf.constant(own))]
+        return Attended(tf.constant(logits), [], grown)
 
 
 def test_the_tree_shows_the_beams_of_the_package(show):
