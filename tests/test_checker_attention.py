@@ -72,6 +72,7 @@ def scored(change):
 @pytest.mark.parametrize(
     "change, cause",
     [
+        (lambda s, m: np.where(m == 1, s * np.float32(1e38) * 9, -1e9), "넘칩니다"),
         (lambda s, m: s + (1 - m) * -np.inf, "0에 무한대를 곱합니다"),
         (lambda s, m: np.where(m == 1, 1e4 * s, -1e9), "수가 너무 커서 넘칩니다"),
         (lambda s, m: np.where(m == 1, s, -1e9) / np.float32(0), "0으로 나눕니다"),
@@ -113,6 +114,8 @@ def test_masks_are_shown_as_they_were_put_in():
 
 def test_the_other_polarity_is_hinted_at_when_masks_seem_flipped():
     assert "--mask-true hide" in str(check(with_mistakes((2,)), "attention"))
+    report = check(with_mistakes(()), "attention", mask_true="hide")
+    assert report.mistakes == (2,) and "--mask-true attend" in str(report)
 
 
 def test_an_always_failing_function_is_told_of_the_usual_shapes():

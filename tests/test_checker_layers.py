@@ -430,6 +430,48 @@ def test_arrays_made_at_random_are_made_once():
     assert len(made) == 1
 
 
+def wired_decoder(wire):
+    """디코더의 부품을 `wire(x, 셀프, 크로스, 정규화들, 피드포워드)`로 잇습니다."""
+
+    class Wired(DecoderBlock):
+        def __call__(self, x, memory, mask, memory_mask):
+            own, cross = self.attention
+            mask, seen = np.asarray(mask, bool), np.asarray(memory_mask, bool)
+
+            def attend(x):
+                return own(x, x, x, mask)
+
+            def read(x, shown=None):
+                return cross(x, memory, memory, seen if shown is None else shown)
+
+            return wire(x, attend, read, *self.norms, self.feed_forward)
+
+    return Wired
+
+
+def test_every_way_to_wire_a_decoder_wrongly_is_named(subtests):
+    def ended(h, n3, f):
+        return n3(h + f(h))
+
+    wirings = {
+        47: lambda x, a, r, n1, n2, n3, f: ended(
+            (lambda h: n2(h + r(h, True)))(n1(x + a(x))), n3, f
+        ),
+        48: lambda x, a, r, n1, n2, n3, f: ended(n2(r(n1(x + a(x)))), n3, f),
+        50: lambda x, a, r, n1, n2, n3, f: ended(
+            (lambda h: h + r(h))(n1(x + a(x))), n3, f
+        ),
+        52: lambda x, a, r, n1, n2, n3, f: ended(n1(x + a(x)), n3, f),
+        53: lambda x, a, r, n1, n2, n3, f: ended(
+            (lambda h: n1(h + a(h)))(n2(x + r(x))), n3, f
+        ),
+    }
+    for number, wire in wirings.items():
+        with subtests.test(str(number)):
+            report = check(wired_decoder(wire), "decoder_layer")
+            assert report.mistakes == (number,), str(report)
+
+
 def test_each_example_shows_its_own_mistake_alone():
     mine = kind_of(EncoderBlock, wrong=(23, 24))
     report = check(mine, "encoder_layer")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer_notes.checker import TITLES, candidates, check
+from transformer_notes.checker import TITLES, check
 from transformer_notes.checker.messages import link
 from transformer_notes.cli.judge import explain, find, load
 
@@ -19,18 +19,6 @@ SLICES, LINES = 4, 8
 NO_MEMORY = re.compile("MemoryError|array is too big|Maximum allowed dimension")
 #: 옮겨 적을 출력의 글자 수.
 PRINTED = 20_000
-
-given_to = candidates.to_backend
-
-
-def with_own_integers(value, backend):
-    """브라우저의 NumPy는 32비트라, `np.take`가 64비트의 번호를 받지 않습니다."""
-    if isinstance(value, np.ndarray) and value.dtype == np.int64:
-        value = value.astype(np.intp)
-    return given_to(value, backend)
-
-
-candidates.to_backend = with_own_integers
 
 
 class Printed(io.TextIOBase):

@@ -12,14 +12,15 @@ from transformer_notes.checker.tensors import SINGLE, close
 MOST_READINGS = 64
 #: NumPy가 알려 주는 첫 사고를 우리말로. 앞의 것부터 찾습니다.
 ACCIDENTS = (
-    ("encountered in log", "0의 로그를 구합니다"),
-    ("invalid value encountered in sqrt", "음수의 제곱근을 구합니다"),
+    ("overflow", "수가 너무 커서 넘칩니다 (overflow)"),
+    ("divide by zero encountered in log", "0의 로그를 구합니다"),
+    ("divide by zero", "0으로 나눕니다"),
+    ("encountered in log", "음수의 로그를 구합니다"),
+    ("encountered in sqrt", "음수의 제곱근을 구합니다"),
     ("encountered in multiply", "0에 무한대를 곱합니다 (0 · ∞)"),
     ("encountered in matmul", "0에 무한대를 곱하거나 무한대끼리 뺍니다"),
-    ("invalid value encountered in subtract", "무한대에서 무한대를 뺍니다 (∞ - ∞)"),
-    ("invalid value encountered in divide", "0을 0으로 나눕니다 (0 / 0)"),
-    ("divide by zero", "0으로 나눕니다"),
-    ("overflow", "수가 너무 커서 넘칩니다 (overflow)"),
+    ("encountered in subtract", "무한대에서 무한대를 뺍니다 (∞ - ∞)"),
+    ("encountered in divide", "0을 0으로, 또는 무한대를 무한대로 나눕니다"),
 )
 KNOWN_FACTORS = {
     1 / math.log(2): "로그의 밑이 e가 아니라 2입니다.",
@@ -53,7 +54,7 @@ def _accident(trial, case, group):
     if failure and failure.text.startswith("FloatingPointError"):
         for sign, sentence in ACCIDENTS:
             if sign in failure.text:
-                return f"{sentence}. {failure.place}"
+                return f"처음 걸린 곳에서 {sentence}. {failure.place}"
     small = {
         name: value * np.float32(1e-3)
         if isinstance(value, np.ndarray) and value.dtype.kind == "f"
@@ -62,7 +63,7 @@ def _accident(trial, case, group):
     }
     shrunk = trial.call(type(case)(small, case.batch), group).value
     if shrunk is not None and np.isfinite(shrunk).all():
-        return "입력을 천분의 일로 줄이면 나오지 않으므로, 수가 너무 커서 넘칩니다."
+        return "입력을 천분의 일로 줄이면 나오지 않습니다. 수가 넘치는지 보세요."
     return "0 · ∞, ∞ - ∞, 0 / 0 가운데 하나를 계산하고 있습니다."
 
 

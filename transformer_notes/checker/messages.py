@@ -63,8 +63,8 @@ TITLES = {
 }
 #: 제목만으로는 모자랄 때 예의 앞에 적는 말.
 ALSO = {
-    2: "True가 '가림'인 마스크를 쓴 것이면 틀린 것이 아닙니다. 명령이면 --mask-true "
-    'hide를, 함수이면 mask_true="hide"를 주세요.',
+    2: "True의 뜻을 반대로 알려 준 것이면 틀린 것이 아닙니다. 명령이면 --mask-true "
+    '{other}를, 함수이면 mask_true="{other}"를 주세요.',
     3: "0이나 0에 가까운 수로 채운 것도 같습니다. 점수가 0인 자리도 몫을 받습니다.",
     47: "받은 마스크를 쓰지 않은 것도 같습니다.",
 }
@@ -155,8 +155,10 @@ def known(candidate, examples):
         else "아는 실수입니다."
     )
     parts = []
+    other = "attend" if candidate.mask_true == "hide" else "hide"
     for number in numbers:
-        also = f"{_indent(_wrap(ALSO[number]))}\n" if number in ALSO else ""
+        hint = ALSO.get(number, "").format(other=other)
+        also = f"{_indent(_wrap(hint))}\n" if hint else ""
         parts.append(
             f"실수 {number}: {TITLES[number]}\n{also}{_indent(shown[number])}\n"
             f"  읽을 곳: {link(number)}"

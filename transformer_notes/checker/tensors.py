@@ -28,6 +28,8 @@ def to_backend(value, backend):
         return loaded("tensorflow").convert_to_tensor(narrow)
     if backend == "torch":
         return loaded("torch").from_numpy(np.array(value))
+    if value.dtype == np.int64:
+        return value.astype(np.intp)  # 32비트의 NumPy는 64비트의 번호를 받지 않습니다
     return value.copy()  # 후보가 제 입력을 고쳐 쓰기도 합니다
 
 
