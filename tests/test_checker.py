@@ -235,6 +235,16 @@ def test_an_adapter_turns_another_convention_into_ours():
     assert not check(theirs, "positional_encoding").passed
 
 
+def test_how_unknown_names_were_put_in_is_said_unless_an_adapter_did_it():
+    def mine(rows, columns):
+        raise ValueError("아직")
+
+    said = "이름을 알아보지 못해 length, d_model의 차례대로"
+    assert said in str(check(mine, "positional_encoding"))
+    adapted = check(mine, "positional_encoding", adapter=lambda f, n, d: f(n, d))
+    assert said not in str(adapted)
+
+
 def test_arguments_are_matched_by_name_in_any_order():
     report = check(
         lambda d_model, length: table(length, d_model), "positional_encoding"

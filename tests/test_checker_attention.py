@@ -307,6 +307,18 @@ def test_a_candidate_that_turns_arrays_into_tensors_is_traced_too():
     assert report.mistakes == (41,), str(report)
 
 
+def test_a_batch_size_that_the_adapter_froze_is_not_the_candidates():
+    def adapter(candidate, query, key, value, mask):
+        query = tf.reshape(query, (query.shape[0], *query.shape[1:]))
+        return candidate(query, key, value, mask)
+
+    def plain(query, key, value, mask):
+        scores = tf.matmul(query, key, transpose_b=True) / query.shape[-1] ** 0.5
+        return tf.matmul(tf.nn.softmax(tf.where(mask, scores, -1e9)), value)
+
+    assert check(plain, "attention", adapter=adapter).passed
+
+
 def graph(query, key, value, mask):
     batch, length, depth = query.shape
     query = tf.reshape(query, (batch, length, depth))

@@ -229,7 +229,7 @@ def deaf_to_the_end(next_logits, bos, eos, max_length):
 
 
 def boundless(next_logits, bos, eos, max_length):
-    return greedy()(next_logits, bos, eos, max_length + 20)
+    return greedy()(next_logits, bos, eos, max_length + 1)
 
 
 def shifted(model, bos, eos, max_length):

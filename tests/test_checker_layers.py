@@ -331,6 +331,28 @@ def test_what_cannot_be_read_is_not_called_right(block, kind):
     assert "가중치를 읽지 못했습니다" in str(report) and "견주려면" in str(report)
 
 
+def test_a_leak_between_sentences_is_not_a_frozen_batch():
+    """3차원 마스크로는 배치가 하나일 때에만 실행되어, 굳은 것처럼 보입니다."""
+
+    class Leaks(EncoderBlock):
+        def __call__(self, x, mask):
+            x = super().__call__(x, mask)
+            return x + x.mean(0, keepdims=True) * (len(x) > 1)
+
+    report = check(Leaks, "encoder_layer")
+    assert (report.verdict, report.mistakes) == ("wrong", ()), str(report)
+    assert "배치의 다른 문장" in str(report)
+
+
+def test_sizes_that_follow_from_the_others_are_filled_in():
+    class Demanding(EncoderBlock):
+        def __init__(self, d_model, d_ff, n_head, d_k, d_v, drop_prob):
+            assert (d_k, d_v, drop_prob) == (d_model // n_head, d_k, 0)
+            super().__init__(d_model, n_head, d_ff)
+
+    assert check(Demanding, "encoder_layer").passed
+
+
 def wired(wire):
     """인코더의 부품을 `wire(x, 어텐션, 정규화들, 피드포워드)`로 잇습니다."""
 
