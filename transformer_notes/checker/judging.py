@@ -241,12 +241,9 @@ def _judge(candidate):
         return messages.raised(candidate, error)
     if not kind.first_style and (found := _first(tried, frozen=False)):
         return _explained(*found)
-    # 다른 꼴로는 실행되면, 이 꼴에서 실패하는 것은 배치가 굳은 탓이 아닙니다
-    best = min(tried, key=lambda trial: trial.failed_share)
-    alike = [trial for trial in tried if trial.failed_share == best.failed_share]
-    if found := _first(alike, frozen=True):
+    if found := _first(tried, frozen=True):
         return _explained(*found)
-    return _unexplained(best)
+    return _unexplained(min(tried, key=lambda trial: trial.failed_share))
 
 
 def _first(trials, frozen):
