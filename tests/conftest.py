@@ -1,7 +1,10 @@
 """시험이 함께 쓰는 것: 작은 책, 브라우저, 학습 폴더."""
 
+import functools
+import http.server
 import os
 import sys
+import threading
 
 import pytest
 from hypothesis import settings
@@ -81,6 +84,29 @@ def visit(tab):
     from built_site import go
 
     return lambda name, query="", **options: go(tab(**options), name, query)
+
+
+@pytest.fixture(scope="module")
+def served():
+    """사이트를 올린 것처럼 냅니다. 없는 주소에는 404.html이 옵니다."""
+
+    from built_site import SITE
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def send_error(self, code, *_):
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write((SITE / "404.html").read_bytes())
+
+        def log_message(self, *_):
+            pass
+
+    serve = functools.partial(Handler, directory=SITE)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """공개된 말뭉치를 받는다: 끊고, 멈추고, 돌려보내고, 속이는 서버에서도."""
 
+import contextlib
 import errno
 import gzip
 import hashlib
@@ -46,7 +47,9 @@ class Server:
             def do_GET(self):
                 server.asked.append(self.path)
                 plan = server.plans[self.path]
-                (plan.pop(0) if len(plan) > 1 else plan[0])(self, server)
+                # 이 실이 끊긴 일을 적을 때 pytest는 출력을 갈아 끼우고 있기도 합니다.
+                with contextlib.suppress(ConnectionError):
+                    (plan.pop(0) if len(plan) > 1 else plan[0])(self, server)
 
             def log_message(self, *_):
                 pass

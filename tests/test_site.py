@@ -1,10 +1,7 @@
 """지은 사이트를 진짜 브라우저로 엽니다. 먼저 ``make html``로 지어야 합니다."""
 
-import functools
-import http.server
 import io
 import re
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -153,27 +150,6 @@ def test_no_page_takes_longer_than_45_minutes_and_the_lectures_less_than_ten_hou
     assert {name: time for name, time in minutes.items() if time > 45} == {}
     total = re.search(r"강의를 모두 더하면 ([\d.]+)시간", text_of(SITE / "index.html"))
     assert float(total[1]) < 10
-
-
-@pytest.fixture(scope="module")
-def served():
-    """사이트를 올린 것처럼 냅니다. 없는 주소에는 404.html이 옵니다."""
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def send_error(self, code, *_):
-            self.send_response(code)
-            self.end_headers()
-            self.wfile.write((SITE / "404.html").read_bytes())
-
-        def log_message(self, *_):
-            pass
-
-    serve = functools.partial(Handler, directory=SITE)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
 
 
 def test_the_closing_words_lead_to_the_next_chapter():

@@ -1,14 +1,11 @@
 """쪽에서 쓴 코드는 그 자리에서, 명령줄의 검사기와 같은 판정을 받는다."""
 
-import functools
 import gzip
 import hashlib
 import html
-import http.server
 import json
 import re
 import sys
-import threading
 from pathlib import Path
 
 import live_cells
@@ -305,20 +302,11 @@ def test_two_editors_on_a_phone_and_a_runtime_that_comes_late(tab):
         assert found["violations"] == [], theme
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-def test_from_a_server_by_keyboard_alone(browser):
-    handler = functools.partial(Quiet, directory=SITE)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/"
+def test_from_a_server_by_keyboard_alone(browser, served):
     page, outside = browser.new_page(), []
-    page.on("request", lambda r: r.url.startswith(address) or outside.append(r.url))
+    page.on("request", lambda r: r.url.startswith(served) or outside.append(r.url))
     try:
-        page.goto(f"{address}lectures/attention.html")
+        page.goto(f"{served}/lectures/attention.html")
         page.focus("#write-attention .write-start button")
         page.keyboard.press("Enter")
         page.wait_for_selector(".cm-editor.cm-focused")
@@ -337,8 +325,6 @@ def test_from_a_server_by_keyboard_alone(browser):
         assert [url for url in outside if not url.startswith("blob:")] == []
     finally:
         page.close()
-        server.shutdown()
-        server.server_close()
 
 
 def test_where_it_cannot_run_the_page_says_so(tab, browser):
