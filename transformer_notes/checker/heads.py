@@ -16,6 +16,7 @@ from transformer_notes.checker.attention import (
 )
 from transformer_notes.checker.kinds import Case, first, in_shape, to_array
 from transformer_notes.checker.messages import Example
+from transformer_notes.checker.tensors import close, to_numpy
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -152,8 +153,7 @@ class MultiHeadAttention(Masked):
         """첫 사례로 걸러 냅니다. 읽는 방법이 많아서 한꺼번에 계산합니다."""
         pair = next(((c, o) for c, o in group.pairs() if o.value is not None), None)
         if pair is None or "14" in switches:
-            shown = pair and isinstance(pair[1].raw, tuple | list)
-            return group.readings if shown else []
+            return group.readings if pair and _lost_some(pair[1].raw) else []
         if not hasattr(group, "stacks"):
             group.stacks = list(_stacks(group.readings))
         found = []
@@ -200,6 +200,13 @@ class MultiHeadAttention(Masked):
         if "12" in switches:
             result = np.maximum(result, 0)
         return result, weights, free.any(-2)
+
+
+def _lost_some(raw):
+    """함께 돌려준 것에 행의 합이 1이 아닌, 그래서 지워졌을 수 있는 가중치가 있는지."""
+    parts = raw[1:] if isinstance(raw, tuple | list) else ()
+    rows = [np.sum(a, -1) for a in map(to_numpy, parts) if a is not None and a.ndim]
+    return any(not close(sums, np.ones(sums.shape), 1e-3) for sums in rows)
 
 
 def _split(x, reading, wrong):
