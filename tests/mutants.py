@@ -93,9 +93,7 @@ def mutations(node):
     if isinstance(node, ast.Call):
         for place in range(len(node.keywords)):
             yield "keyword", lambda n, p=place: n.keywords.pop(p)
-        if len(node.args) > 1 and not any(
-            isinstance(a, ast.Starred) for a in node.args
-        ):
+        if _order_matters(node):
             yield "order", lambda n: n.args.insert(0, n.args.pop(1))
     for field in ("body", "orelse"):
         statements = getattr(node, field, [])
@@ -112,6 +110,15 @@ def mutations(node):
                         p, ast.copy_location(ast.Pass(), getattr(n, f)[p])
                     ),
                 )
+
+
+def _order_matters(call):
+    """앞의 두 인자를 맞바꾸면 다른 계산이 되는가."""
+    if len(call.args) < 2 or any(isinstance(a, ast.Starred) for a in call.args):
+        return False
+    name = ast.unparse(call.func).rpartition(".")[-1]
+    same = ast.dump(call.args[0]) == ast.dump(call.args[1])
+    return not same and name not in {"max", "min", "maximum", "minimum"}
 
 
 def _told(tree):

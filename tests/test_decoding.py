@@ -541,9 +541,10 @@ def test_one_graph_serves_every_batch_and_sees_new_weights():
         for decode in decoders().values():
             seen.add(tuple(answers(decode(model, sources, BOS, EOS, 3))))
         sample(model, sources, BOS, EOS, 3, temperature=0.5 + seed, seed=seed)
-    functions = vars(model)["_decoding_functions"].values()
+    functions = vars(model)["_decoding_functions"]
     assert len(functions) == 3
-    assert [f.experimental_get_tracing_count() for f in functions] == [1] * 3
+    assert not any(jit_compile for _, jit_compile, *_ in functions)
+    assert {f.experimental_get_tracing_count() for f in functions.values()} == {1}
     assert len(seen) > 3
 
 

@@ -78,6 +78,17 @@ def test_training_works_under_mixed_precision(tmp_path, policy):
     assert history[-1]["loss"] < history[0]["loss"]
 
 
+def test_a_step_that_the_loss_scaler_skips_is_no_explosion():
+    data, model = Batches(PAIRS, 30), toy(0.0)
+    before = model.get_weights()
+    optimizer = keras.optimizers.LossScaleOptimizer(
+        keras.optimizers.SGD(0.5), initial_scale=np.inf
+    )
+    optimizer.build(model.trainable_variables)
+    _, _, healthy = update_step(model, optimizer)(data.at(0))
+    assert healthy and same(model.get_weights(), before)
+
+
 def test_training_lowers_the_loss_and_leaves_its_record(tmp_path):
     history, _ = run(tmp_path, save_every=4)
     assert history[-1]["validation_loss"] < history[0]["validation_loss"]

@@ -25,11 +25,19 @@ class TransformerConfig:
 
     Examples:
         >>> big = TransformerConfig.paper_big()
-        >>> big.d_model, big.num_heads, big.d_ff, big.dropout
-        (1024, 16, 4096, 0.3)
+        >>> big
+        TransformerConfig(vocab_size=37000, source_vocab_size=None, d_model=1024,
+                          num_heads=16, num_layers=6, d_ff=4096, key_dim=None,
+                          value_dim=None, dropout=0.3, attention_bias=False,
+                          norm_first=False, positions='sinusoidal', max_length=512,
+                          tie_embeddings=True, pad_id=0)
         >>> rows = TransformerConfig.table3()
         >>> len(rows), [name for name in rows if name.startswith("D")]
         (20, ['D P_drop=0.0', 'D P_drop=0.2', 'D eps_ls=0.0', 'D eps_ls=0.2'])
+        >>> rows["base"] == TransformerConfig.paper_base() == TransformerConfig(37_000)
+        True
+        >>> rows["big"] == big
+        True
         >>> print(f"{big.norm().epsilon:.0e}")
         1e-05
     """

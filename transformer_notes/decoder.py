@@ -65,6 +65,14 @@ class DecoderLayer(ConfiguredLayer):
     Examples:
         >>> from transformer_notes.config import TransformerConfig
         >>> layer = DecoderLayer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
+        >>> x, memory = tf.ones((1, 1, 8)), tf.ones((1, 5, 8))
+        >>> expected = layer(x, memory)
+        >>> cache = layer.start_cache(memory, max_length=2)
+        >>> output, weights, cache = layer(x, memory, cache=cache)  # 0번 칸에 적습니다
+        >>> bool(tf.reduce_max(tf.abs(output - expected)) < 1e-5)
+        True
+        >>> weights.self_attention.shape, weights.cross_attention.shape
+        (TensorShape([1, 2, 1, 2]), TensorShape([1, 2, 1, 5]))
     """
 
     def __init__(self, config, **kwargs):

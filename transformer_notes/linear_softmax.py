@@ -41,6 +41,8 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
     Examples:
         >>> layer = LinearSoftmax(vocab_size=3)
         >>> layer.build((None, 2))
+        >>> [weight.name for weight in layer.weights]
+        ['kernel']
         >>> kernel = layer.kernel.assign([[1.0, 1.0, -1.0], [1.0, -1.0, 2.0]])
         >>> x = tf.constant([[2.0, 1.0]])
         >>> print(layer(x).numpy())

@@ -88,6 +88,20 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         (TensorShape([1, 4, 8]), TensorShape([1, 2, 4, 4]))
         >>> [weight.name for weight in layer.weights[:4]]
         ['query_kernel', 'query_bias', 'key_kernel', 'key_bias']
+        >>> MultiHeadAttention(d_model=8, num_heads=3)
+        Traceback (most recent call last):
+            ...
+        ValueError: d_model이 num_heads로 나누어떨어져야 합니다...
+        >>> uneven = MultiHeadAttention(d_model=8, num_heads=3, key_dim=2, value_dim=5)
+        >>> uneven(x, x, x).shape
+        TensorShape([1, 4, 8])
+        >>> layer = MultiHeadAttention(d_model=8, num_heads=2, dropout=0.5)
+        >>> once, again = layer(x, x, x), layer(x, x, x)
+        >>> attended = layer(x, x, x, training=True, return_weights=True)
+        >>> [bool(tf.reduce_all(once == other)) for other in (again, attended.output)]
+        [True, False]
+        >>> print(attended.weights[0, 0, 0].numpy())  # 드롭아웃을 씌우기 전의 것
+        [0.25 0.25 0.25 0.25]
     """
 
     def __init__(

@@ -58,11 +58,20 @@ class AdditiveAttention(ScoredAttention):
     Examples:
         >>> layer = AdditiveAttention(units=1)
         >>> layer.build((1, 1, 1), (1, 2, 1))
+        >>> [weight.name for weight in layer.weights]
+        ['query_kernel', 'key_kernel', 'vector']
         >>> layer.set_weights([tf.ones((1, 1)), tf.ones((1, 1)), tf.constant([2.0])])
         >>> query, key = tf.constant([[[0.5]]]), tf.constant([[[-0.5], [0.5]]])
         >>> context, weights = layer(query, key, key)
         >>> print(weights.numpy().round(3))  # softmax(2 tanh(0), 2 tanh(1))
         [[[0.179 0.821]]]
+        >>> context, weights = layer(query, key, key, attention_mask=[[True, False]])
+        >>> print(context.numpy(), weights.numpy())  # 첫째 키만 봅니다
+        [[[-0.5]]] [[[1. 0.]]]
+        >>> layer(query, key, key, attention_mask=[[1, 0]])
+        Traceback (most recent call last):
+            ...
+        TypeError: ...attention_mask에는 불리언이 필요합니다...
     """
 
     def __init__(self, units, **kwargs):
@@ -121,6 +130,14 @@ class MultiplicativeAttention(ScoredAttention):
         >>> context, weights = MultiplicativeAttention("scaled")(query, key, key)
         >>> print(weights.numpy().round(3))  # softmax(0, 3 / sqrt(9))
         [[[0.269 0.731]]]
+        >>> layer, longer = MultiplicativeAttention("general"), tf.ones((1, 2, 4))
+        >>> context, weights = layer(query, longer, longer)  # 9차원과 4차원
+        >>> layer.kernel.name, layer.kernel.shape
+        ('kernel', TensorShape([9, 4]))
+        >>> MultiplicativeAttention("scaled")(query, longer, longer)
+        Traceback (most recent call last):
+            ...
+        ValueError: "scaled" 점수에는 query와 key의 같은 차원이 필요합니다...
     """
 
     def __init__(self, score="dot", **kwargs):
@@ -190,13 +207,14 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
-        >>> model = Seq2Seq(vocab_size=20, units=8, attention="additive")
-        >>> source_ids, target_ids = tf.constant([[5, 6, 7]]), tf.constant([[1, 8]])
+        >>> model = Seq2Seq(20, units=8, attention="additive", source_vocab_size=30)
+        >>> source_ids, target_ids = tf.constant([[5, 6, 29]]), tf.constant([[1, 8]])
         >>> logits, weights = model((source_ids, target_ids), return_weights=True)
         >>> logits.shape, weights.shape
         (TensorShape([1, 2, 20]), TensorShape([1, 2, 3]))
-        >>> [layer.name for layer in model.layers]
-        ['target', 'encoder', 'decoder', 'attend', 'combine', 'classify']
+        >>> again = Seq2Seq.from_config(model.get_config())
+        >>> print(*(layer.name for layer in again.layers))
+        target source encoder decoder attend combine classify
     """
 
     def __init__(
@@ -270,6 +288,14 @@ class Seq2Seq(StopsKerasMask, keras.Model):
             LSTM이면 `[h, c]`, GRU이면 `[h]`이고 저마다 (batch, units)입니다. memory는
             자리마다의 은닉 상태 (batch, length_s, units), memory_mask는 패딩이 아닌
             자리가 True인 (batch, length_s)입니다.
+
+        Examples:
+            >>> model = Seq2Seq(vocab_size=20, units=8)
+            >>> (h, c), memory, memory_mask = model.encode([[5, 6, 0]])
+            >>> print(memory_mask.numpy())
+            [[ True  True False]]
+            >>> bool(tf.reduce_all(h == memory[:, 1]))  # 패딩은 읽지 않습니다
+            True
         """
         x = _embed(self.source_embedding, "source_ids", source_ids)
         memory_mask = tf.not_equal(tf.cast(source_ids, tf.int64), self.pad_id)
@@ -297,6 +323,10 @@ class Seq2Seq(StopsKerasMask, keras.Model):
             >>> logits, state, _ = model.decode([[1]], state, memory, memory_mask)
             >>> logits.shape, [part.shape for part in state]
             (TensorShape([1, 1, 20]), [TensorShape([1, 8]), TensorShape([1, 8])])
+            >>> gru = Seq2Seq(vocab_size=20, units=8, cell="gru")  # 어텐션이 없습니다
+            >>> _, state_of_gru, weights = gru.decode([[1]], *gru.encode([[5, 6, 7]]))
+            >>> len(state_of_gru), weights
+            (1, None)
             >>> model.decode([[1]], state)
             Traceback (most recent call last):
                 ...

@@ -148,6 +148,20 @@ class Tokenizer:
         Raises:
             TypeError: 문자열의 목록이 아닌 말뭉치.
             ValueError: 빈 말뭉치, 글자가 다 들어가지 않는 크기, 모르는 정규화.
+
+        Examples:
+            >>> Tokenizer.train(["책을 책을"], vocab_size=20).vocabulary[4:]
+            [' ', '을', '책', ' 책', ' 책을']
+            >>> Tokenizer.train(["책을"], vocab_size=20).vocabulary[4:]  # 한 번뿐입니다
+            [' ', '을', '책']
+            >>> Tokenizer.train(["책을"], vocab_size=6)
+            Traceback (most recent call last):
+                ...
+            ValueError: vocab_size에는 7 이상의 정수가 필요합니다...
+            >>> Tokenizer.train(["", " "], vocab_size=20)
+            Traceback (most recent call last):
+                ...
+            ValueError: texts에는 글자가 있는 문장이 필요합니다...
         """
         if isinstance(texts, str):
             raise TypeError(

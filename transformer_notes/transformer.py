@@ -49,8 +49,11 @@ class Transformer(StopsKerasMask, keras.Model):
         >>> logits = model(([[5, 6, 7]], [[1, 8]]))
         >>> logits.shape
         TensorShape([1, 2, 20])
-        >>> [layer.name for layer in model.layers if layer.weights]
-        ['target_embedding', 'encoder', 'decoder', 'linear_softmax']
+        >>> config = TransformerConfig(20, 30, d_model=8, num_heads=2, d_ff=16)
+        >>> model = Transformer.from_config(Transformer(config).get_config())
+        >>> model.build()
+        >>> print(*(layer.name for layer in model.layers if layer.weights))
+        target_embedding source_embedding encoder decoder linear_softmax
     """
 
     def __init__(self, config, **kwargs):

@@ -48,6 +48,10 @@ def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False
         >>> ids = greedy(model, [[5, 6, 7]], bos_id=1, eos_id=2, max_extra=2)
         >>> ids.dtype.name, ids.shape[0], ids.shape[1] <= 5
         ('int32', 1, True)
+        >>> greedy(model, [[5, 20]], bos_id=1, eos_id=2)
+        Traceback (most recent call last):
+            ...
+        ValueError: source_ids...
         >>> greedy(model, [[5, 6, 7]], bos_id=1, eos_id=20)
         Traceback (most recent call last):
             ...
@@ -106,8 +110,15 @@ def sample(
         >>> first, again = (sample(model, [[5, 6]], 1, 2, 2, seed=3) for _ in range(2))
         >>> bool(tf.reduce_all(first == again))
         True
+        >>> best = greedy(model, [[5, 6]], 1, 2, 2)
+        >>> bool(tf.reduce_all(sample(model, [[5, 6]], 1, 2, 2, top_k=1) == best))
+        True
         >>> sample(model, [[5, 6]], 1, 2, 2, top_k=20).shape[0]  # 모두 남깁니다
         1
+        >>> sample(model, [[5, 6]], 1, 2, 2, top_p=1.5)
+        Traceback (most recent call last):
+            ...
+        ValueError: top_p...
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
     temperature = _arguments.number("temperature", temperature, above=0)

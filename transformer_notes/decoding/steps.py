@@ -194,6 +194,14 @@ def draw(logits, seed, temperature=1.0, top_k=None, top_p=None):
 
     Returns:
         int32, (batch,).
+
+    Examples:
+        >>> logits = tf.repeat(tf.math.log([[0.2, 0.3, 0.5]]), 10_000, axis=0)
+        >>> shares = tf.math.bincount(draw(logits, seed=(0, 1))).numpy() / 10_000
+        >>> print(*(f"{share:.2f}" for share in shares))
+        0.20 0.30 0.50
+        >>> set(draw(logits, seed=(0, 1), top_k=1).numpy().tolist())
+        {2}
     """
     values, tokens = candidates(logits, temperature, top_k, top_p)
     # 굼벨 잡음을 더해 가장 큰 것을 고르면 소프트맥스의 확률로 뽑은 것과 같습니다.
@@ -221,6 +229,13 @@ def candidates(logits, temperature=1.0, top_k=None, top_p=None):
         줄을 세울 까닭이 없으면 tokens는 None이고 values는 어휘 집합의 순서입니다.
 
     Examples:
+        >>> logits = tf.constant([[1.0, 3.0, 2.0]])
+        >>> values, tokens = candidates(logits, temperature=0.5, top_k=2)
+        >>> print(values.numpy(), tokens.numpy())
+        [[6. 4.]] [[1 2]]
+        >>> values, tokens = candidates(logits)
+        >>> print(values.numpy(), tokens)
+        [[1. 3. 2.]] None
         >>> logits = tf.constant([[0.0, 100.0]])  # 확률은 반올림하면 0과 1입니다
         >>> for top_p in (0.9, 1.0):
         ...     print(candidates(logits, top_p=top_p)[0].numpy())
@@ -231,12 +246,11 @@ def candidates(logits, temperature=1.0, top_k=None, top_p=None):
     if top_k is None and top_p is None:
         return values, None
     values, tokens = tf.math.top_k(values, values.shape[-1] if top_k is None else top_k)
-    if top_p is not None:
+    # 합은 반올림으로 1보다 조금 작거나 클 수 있습니다. top_p가 1이면 모두 남깁니다.
+    if top_p is not None and top_p < 1:
         p = tf.nn.softmax(values)
         before = tf.cumsum(p, axis=-1, exclusive=True)  # 나보다 앞선 것의 합
-        # 합은 반올림으로 1보다 조금 작거나 클 수 있습니다. 1이면 모두 남깁니다.
-        kept = before < (top_p if top_p < 1 else 2.0)
-        values = tf.where(kept, values, -float("inf"))
+        values = tf.where(before < top_p, values, -float("inf"))
     return values, tokens
 
 

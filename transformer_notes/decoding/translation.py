@@ -55,10 +55,19 @@ def translate(
     Examples:
         >>> from transformer_notes import models
         >>> dates = models.load("dates")
-        >>> [answer] = translate(dates.model, dates.tokenizer, ["2026년 11월 21일"])
+        >>> asked = ["2026년 11월 21일"]
+        >>> [answer] = translate(dates.model, dates.tokenizer, asked)
         >>> answer.text, answer.finished
         ('2026-11-21', True)
-        >>> translate(dates.model, dates.tokenizer, ["2026년 11월 21일", ""])
+        >>> for how in {"beam_size": 2}, {"temperature": 0.1, "top_k": 5, "seed": 0}:
+        ...     print(translate(dates.model, dates.tokenizer, asked, **how)[0].text)
+        2026-11-21
+        2026-11-21
+        >>> translate(dates.model, dates.tokenizer, asked, top_k=5)
+        Traceback (most recent call last):
+            ...
+        ValueError: top_k, top_p, seed에는 temperature가 함께 필요합니다...
+        >>> translate(dates.model, dates.tokenizer, [*asked, ""])
         Traceback (most recent call last):
             ...
         ValueError: texts에는 글이 필요합니다. 받은 것: 1번째의 빈 글. ...

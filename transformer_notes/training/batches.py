@@ -34,6 +34,12 @@ class Batches:
         [2 4] [4 3]
         >>> len(Batches([([5], [2, 3])], tokens=1))  # 빈 답은 됩니다
         1
+        >>> [len(sources) for (sources, _), _ in data.epoch()]  # 에폭 하나
+        [1, 2]
+        >>> Batches([([5.0], [2, 3])], tokens=1)
+        Traceback (most recent call last):
+            ...
+        TypeError: ...정수 토큰 번호의 1차원 배열이 필요합니다. 받은 것: float64 (1,)...
         >>> Batches([([], [2, 3])], tokens=1)
         Traceback (most recent call last):
             ...

@@ -110,19 +110,22 @@ class Checkpoints:
         >>> for step, loss in [(1, 0.9), (2, 0.5), (3, 0.7)]:
         ...     model.set_weights([np.full((1, 2), step), np.zeros(2)])
         ...     state.save({"step": step, "loss": 1.0, "validation_loss": loss})
-        >>> sorted(path.stem for path in folder.glob("*.index"))  # 새것 둘
+        >>> sorted({path.stem for path in folder.glob("step-*")})  # 새것 둘
         ['step-2', 'step-3']
         >>> sorted(path.stem for path in (folder / "best").glob("*.index"))
         ['step-2']
         >>> print(best_checkpoint(folder)[0], average_checkpoints(folder, n=2)[0])
         [[2. 2.]] [[2.5 2.5]]
+        >>> (log,) = (folder / "logs").iterdir()  # 쓸 때마다 보입니다
+        >>> events = tf.compat.v1.train.summary_iterator(str(log))
+        >>> sorted({value.tag for event in events for value in event.summary.value})
+        ['loss', 'validation_loss']
         >>> again, state = begin(folder)
         >>> state.restore(), again.get_weights()[0].tolist(), len(state.history)
         (3, [[3.0, 3.0]], 3)
-        >>> logs = sorted(map(str, (folder / "logs").iterdir()))  # 시작할 때마다 하나
-        >>> events = tf.compat.v1.train.summary_iterator(logs[0])
-        >>> sorted({value.tag for event in events for value in event.summary.value})
-        ['loss', 'validation_loss']
+        >>> state.save({"step": 4, "loss": 1.0, "validation_loss": 0.6})
+        >>> saved_steps(folder / "best")  # 이어 가도 가장 좋은 것을 잊지 않습니다
+        [2]
         >>> begin(folder, units=3)[1].restore()
         Traceback (most recent call last):
             ...

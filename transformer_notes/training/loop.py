@@ -88,13 +88,13 @@ def train(
         >>> pairs = [([5], [2, 6, 3]), ([5, 6, 7], [2, 4, 5, 6, 3])]
         >>> model, data = Transformer(config), Batches(pairs, tokens=4)
         >>> how = {"optimizer": keras.optimizers.SGD(0.0), "label_smoothing": 0.0}
-        >>> how |= {"validation": data, "progress": False}
+        >>> how |= {"validation": data}
         >>> folder = tempfile.mkdtemp()
-        >>> (record,) = train(model, data, 1, folder, **how)
+        >>> (record,) = train(model, data, 1, folder, progress=False, **how)
         >>> losses = record["loss"], record["validation_loss"]
         >>> record["step"], np.allclose(losses, evaluate(model, data).loss)
         (2, True)
-        >>> records = train(model, data, 2, folder, **how | {"progress": True})
+        >>> records = train(model, data, 2, folder, **how)
         4/4스텝  손실 ...토큰/초  남은 시간 0:00  검증 손실 ...
         >>> train(model, pairs, 1, folder)
         Traceback (most recent call last):
@@ -156,6 +156,15 @@ def evaluate(model, data):
 
     Raises:
         TypeError: `Batches`가 아닌 데이터.
+
+    Examples:
+        >>> def always_six(inputs, training):  # 학습할 때만 다르게 답합니다
+        ...     answer = 7 if training else 6
+        ...     return tf.one_hot(tf.fill(tf.shape(inputs[1]), answer), depth=8)
+        >>> pairs = [([5], [2, 6, 3]), ([5, 7], [2, 6, 6, 4, 3])]  # 여섯 가운데 셋
+        >>> scores = evaluate(always_six, Batches(pairs, tokens=4))
+        >>> print(f"{scores.loss:.3f} {scores.accuracy:.3f}")
+        1.774 0.500
     """
     _check_data(data=data)
     return _scoring(model, data.pad_id)(data)
@@ -201,12 +210,10 @@ def update_step(model, optimizer, label_smoothing=0.1, pad_id=0):
         gradients = tape.gradient(scaled, model.trainable_variables)
         optimizer.apply(gradients, model.trainable_variables)
         loss = context.all_reduce("sum", share)
-        norm = (
-            0.0
-            if skips
-            else context.all_reduce("sum", tf.linalg.global_norm(gradients))
+        finite = skips or tf.math.is_finite(
+            context.all_reduce("sum", tf.linalg.global_norm(gradients))
         )
-        return loss, tokens, tf.math.is_finite(norm) & (loss < _EXPLODED)
+        return loss, tokens, finite & (loss < _EXPLODED)
 
     @tf.function(input_signature=[_BATCH])
     def update(batch):

@@ -25,8 +25,8 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
     Examples:
         >>> schedule = WarmupSchedule(d_model=512)
-        >>> print(f"{schedule(4000).numpy():.2e}")  # 가장 높은 곳
-        6.99e-04
+        >>> print(f"{schedule(4000).numpy():.3e}")  # 가장 높은 곳
+        6.988e-04
         >>> print(bool(schedule(0) == schedule(1)))
         True
     """
@@ -57,8 +57,10 @@ def adam(d_model, warmup_steps=4000, **kwargs):
 
     Examples:
         >>> optimizer = adam(d_model=512)
-        >>> optimizer.beta_2, optimizer.epsilon
-        (0.98, 1e-09)
+        >>> optimizer.beta_1, optimizer.beta_2, optimizer.epsilon
+        (0.9, 0.98, 1e-09)
+        >>> print(f"{optimizer.learning_rate.numpy():.4e}")  # 첫 스텝
+        1.7469e-07
     """
     schedule = WarmupSchedule(d_model, warmup_steps)
     return keras.optimizers.Adam(
