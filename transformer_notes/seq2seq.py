@@ -71,7 +71,7 @@ class AdditiveAttention(ScoredAttention):
         >>> layer(query, key, key, attention_mask=[[1, 0]])
         Traceback (most recent call last):
             ...
-        TypeError: ...attention_mask에는 불리언이 필요합니다...
+        TypeError: ...불리언이 필요합니다...
     """
 
     def __init__(self, units, **kwargs):
@@ -134,10 +134,6 @@ class MultiplicativeAttention(ScoredAttention):
         >>> context, weights = layer(query, longer, longer)  # 9차원과 4차원
         >>> layer.kernel.name, layer.kernel.shape
         ('kernel', TensorShape([9, 4]))
-        >>> MultiplicativeAttention("scaled")(query, longer, longer)
-        Traceback (most recent call last):
-            ...
-        ValueError: "scaled" 점수에는 query와 key의 같은 차원이 필요합니다...
     """
 
     def __init__(self, score="dot", **kwargs):

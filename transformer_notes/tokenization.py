@@ -79,6 +79,19 @@ def text_rows(tokenizer, texts):
     Raises:
         TypeError: 문자열 하나.
         ValueError: 빈 글.
+
+    Examples:
+        >>> tokenizer = Tokenizer.train(["책을 책을 책은"], vocab_size=10)
+        >>> [row.tolist() for row in text_rows(tokenizer, ["책은", "책을"])]
+        [[8, 5, 3], [9, 3]]
+        >>> text_rows(tokenizer, "책은")
+        Traceback (most recent call last):
+            ...
+        TypeError: texts에는 문자열의 목록이 필요합니다...
+        >>> text_rows(tokenizer, ["책은", ""])
+        Traceback (most recent call last):
+            ...
+        ValueError: texts에는 글이 필요합니다. 받은 것: 1번째의 빈 글...
     """
     ids = tokenizer.encode(texts, eos=True)
     if ids.ndim == 1:
@@ -274,6 +287,12 @@ class Tokenizer:
             >>> tokenizer.encode(["책은", "책을"], eos=True)
             array([[8, 5, 3],
                    [9, 3, 0]], dtype=int32)
+            >>> tokenizer.encode("책을 책은")  # 달라고 하지 않으면 글뿐입니다
+            array([9, 8, 5], dtype=int32)
+            >>> tokenizer.encode("책을 책은", bos=True, eos=True, max_length=3)
+            array([2, 9, 3], dtype=int32)
+            >>> tokenizer.encode(["책은"], max_length=4, padding="max_length")
+            array([[8, 5, 0, 0]], dtype=int32)
         """
         if padding not in ("longest", "max_length"):
             raise ValueError(
@@ -319,6 +338,22 @@ class Tokenizer:
         Raises:
             TypeError: 정수가 아닌 번호.
             ValueError: 음수이거나 어휘 집합을 벗어난 번호, 3차원 이상의 배열.
+
+        Examples:
+            >>> tokenizer = Tokenizer.train(["책을 책을 책은"], vocab_size=10)
+            >>> tokenizer.decode([2, 8, 1, 5, 3]), tokenizer.decode([[8, 5], [9, 0]])
+            ('책<unk>은', ['책은', '책을'])
+            >>> for wrong in [10], [-1]:
+            ...     try:
+            ...         tokenizer.decode(wrong)
+            ...     except ValueError as error:
+            ...         print(str(error).split(". 모델")[0])
+            ids에는 0부터 9까지의 번호가 필요합니다. 받은 것: 10
+            ids에는 0부터 9까지의 번호가 필요합니다. 받은 것: -1
+            >>> tokenizer.decode([0.5, 0.5])
+            Traceback (most recent call last):
+                ...
+            TypeError: ids에는 정수 토큰 번호가 필요합니다...
         """
         try:
             array = np.asarray(ids)
@@ -366,6 +401,24 @@ class Tokenizer:
         Raises:
             OSError: 읽을 수 없는 파일.
             ValueError: 망가졌거나 이 클래스가 저장하지 않은 파일.
+
+        Examples:
+            >>> import tempfile
+            >>> tokenizer = Tokenizer.train(["책을 책을 책은"], vocab_size=10)
+            >>> path = Path(tempfile.mkdtemp()) / "tokenizer.json"
+            >>> tokenizer.save(path)
+            >>> '      " 책": 8,' in path.read_text("utf-8").splitlines()
+            True
+            >>> again = Tokenizer.load(path)
+            >>> again.vocabulary == tokenizer.vocabulary
+            True
+            >>> again.tokenize("책을<eos>")  # 글에 적힌 것은 특수 토큰이 아닙니다
+            [' 책을', '<unk>', '<unk>', '<unk>', '<unk>', '<unk>']
+            >>> tokenizers.Tokenizer(models.BPE()).save(str(path))
+            >>> Tokenizer.load(path)
+            Traceback (most recent call last):
+                ...
+            ValueError: ...특수 토큰이나 글을 나누는 방법이 다른 토크나이저...
         """
         content = Path(path).read_bytes()
         try:

@@ -82,6 +82,7 @@ def train(
         가중치가 움직이지 않는 학습의 손실은 채점한 손실과 같습니다.
 
         >>> import tempfile
+        >>> from pathlib import Path
         >>> from transformer_notes.transformer import Transformer, TransformerConfig
         >>> sizes = {"d_model": 4, "num_heads": 2, "num_layers": 1, "d_ff": 4}
         >>> config = TransformerConfig(8, dropout=0.0, **sizes)
@@ -96,6 +97,9 @@ def train(
         (2, True)
         >>> records = train(model, data, 2, folder, **how)
         4/4스텝  손실 ...토큰/초  남은 시간 0:00  검증 손실 ...
+        >>> records = train(model, data, 6, folder, progress=False, **how)
+        >>> len(records), sorted(path.stem for path in Path(folder).glob("*.index"))
+        (6, ['step-10', 'step-12', 'step-4', 'step-6', 'step-8'])
         >>> train(model, pairs, 1, folder)
         Traceback (most recent call last):
             ...
