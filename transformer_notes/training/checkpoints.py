@@ -116,6 +116,10 @@ class Checkpoints:
         ['step-2']
         >>> print(best_checkpoint(folder)[0], average_checkpoints(folder, n=2)[0])
         [[2. 2.]] [[2.5 2.5]]
+        >>> average_checkpoints(folder)  # base처럼 다섯
+        Traceback (most recent call last):
+            ...
+        ValueError: ...체크포인트 5개가 필요합니다. 받은 것: 2개...
         >>> (log,) = (folder / "logs").iterdir()  # 쓸 때마다 보입니다
         >>> events = tf.compat.v1.train.summary_iterator(str(log))
         >>> sorted({value.tag for event in events for value in event.summary.value})
