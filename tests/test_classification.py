@@ -276,12 +276,12 @@ def test_wrong_inputs_are_refused():
             ValueError,
             "source_vocab_size=5",
         ),
-        (lambda: shared()(ids(3)), ValueError, "target_ids"),
+        (lambda: shared()(ids(3)), ValueError, "source_ids"),
         (lambda: shared()(([[1.0]], [[2]])), TypeError, "source_ids"),
         (lambda: classify(shared(), tokenizer(), "책"), TypeError, "texts"),
         (lambda: classify(shared(), tokenizer(), ["책", ""]), ValueError, "texts"),
         (lambda: classify(shared(), tokenizer(), ["책"], -1), ValueError, "batch"),
-        (lambda: label_pairs(tokenizer(), ["책"], []), ValueError, "labels"),
+        (lambda: label_pairs(tokenizer(), ["책"], []), ValueError, "shorter"),
         (lambda: label_pairs(tokenizer(), ["책"], [-1]), ValueError, "labels"),
     ):
         assert name in caught(kind, call), name

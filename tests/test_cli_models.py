@@ -101,7 +101,7 @@ def test_an_unknown_model_lists_those_that_came_along(tmp_path):
     broken.write_bytes(b"safetensors")
     for command in ("translate", "classify"):
         line = refuse(command, "--model", "datse", "하나")
-        assert all(name in line for name in ("--model", "datse", *models.available()))
+        assert all(name in line for name in ("datse", *models.available()))
         assert str(broken) in refuse(command, "--model", broken, "하나")
         assert "--model" in refuse(command, "--model", "", "하나")
 

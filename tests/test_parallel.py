@@ -27,7 +27,7 @@ def test_lines_that_stand_side_by_side_are_pairs(tmp_path_factory, pairs, end, z
 @pytest.mark.parametrize(
     "source, target, message",
     [
-        ("a\nb\n", "c\n", "같은 수의 줄.*받은 것: 2줄과 1줄"),
+        ("a\nb\n", "c\n", "en의 2번째 줄에는 짝이 있는 글"),
         ("a\n\nb\n", "c\nd\ne\n", "de의 2번째 줄에는 짝이 있는 글"),
         ("a\nb\n", "c\n \n", "en의 2번째 줄에는 짝이 있는 글"),
     ],

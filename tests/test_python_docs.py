@@ -136,10 +136,10 @@ def test_what_gettext_writes_is_read_back_and_the_tsv_of_it_too(
 def test_a_file_that_is_no_gettext_is_refused(tmp_path):
     path = tmp_path / "broken.po"
     for content, place in (
-        ('msgid "a"\nmsgstr "가"\n나머지 "줄"\n', "3번째 줄"),
-        ('"a"\n', "1번째 줄"),
-        ("<html></html>\n", "1번째 줄"),
-        ('msgid "a"\nmsgid "b"\nmsgstr "나"\n', "번째 줄"),
+        ('msgid "a"\nmsgstr "가"\n나머지 "줄"\n', "on 2.*줄을 0부터"),
+        ('"a"\n', "on 0"),
+        ("<html></html>\n", "on 0"),
+        ('msgid "a"\nmsgid "b"\nmsgstr "나"\n', "on 0"),
         ('msgid "a"\nmsgstr[하나] "가"\n', "gettext"),
         ('msgid "a"\nmsgstr "가"\n'.encode("cp949"), "2번째 줄.*UTF-8"),
     ):

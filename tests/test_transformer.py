@@ -777,15 +777,15 @@ def test_wrong_configurations_are_refused():
 
 def test_inputs_that_would_give_plausible_logits_are_refused(model):
     for inputs, kind, name in (
-        (np.array([[1, 2]]), ValueError, "target_ids"),
-        (([[1]], [[1]], [[1]]), ValueError, "target_ids"),
+        (np.array([[1, 2]]), ValueError, "expected 2"),
+        (([[1]], [[1]], [[1]]), ValueError, "expected 2"),
         (([[1.0]], [[1]]), TypeError, "source_ids"),
         (([[1]], [[1.0]]), TypeError, "target_ids"),
         (([1, 2], [[1]]), ValueError, "source_ids"),
         (([[1]], [1]), ValueError, "target_ids"),
         (([[1], [2]], [[1], [2], [3]]), ValueError, "memory"),
         (([[1], [2]], [[1]]), ValueError, "memory"),
-        (([[1, 2], [3]], [[1], [2]]), ValueError, "source_ids"),
+        (([[1, 2], [3]], [[1], [2]]), ValueError, "rectangular"),
     ):
         with pytest.raises(kind, match=name):
             model(inputs)

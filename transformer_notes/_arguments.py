@@ -6,20 +6,13 @@
 import operator
 
 
-def integer(name, value, minimum=None):
-    """파이썬 정수를 돌려줍니다. 아니면 `TypeError`, minimum보다 작으면 `ValueError`."""
-    expected = "정수" if minimum is None else f"{minimum} 이상의 정수"
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = operator.index(value)
-    except (TypeError, AttributeError):  # 실수 텐서는 AttributeError를 냅니다
-        raise TypeError(
-            f"{name}에는 {expected}가 필요합니다. "
-            f"받은 것: {type(value).__name__} {value!r}."
-        ) from None
-    if minimum is not None and number < minimum:
-        raise ValueError(f"{name}에는 {expected}가 필요합니다. 받은 것: {number}.")
+def integer(name, value, minimum):
+    """minimum 이상의 파이썬 정수를 돌려줍니다. 정수가 아니면 `TypeError`를 냅니다."""
+    number = operator.index(value)
+    if number < minimum:
+        raise ValueError(
+            f"{name}에는 {minimum} 이상의 정수가 필요합니다. 받은 것: {number}."
+        )
     return number
 
 
@@ -37,15 +30,7 @@ def number(name, value, *, above=None, least=None, below=None, most=None):
         (most, f"{most} 이하인"),
     )
     expected = " ".join(words for bound, words in bounds if bound is not None)
-    expected = f"{name}에는 {expected} 수가 필요합니다."
-    try:
-        if isinstance(value, bool | str):
-            raise TypeError
-        result = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"{expected} 받은 것: {type(value).__name__} {value!r}."
-        ) from None
+    result = float(value)
     inside = (
         (above is None or result > above)
         and (least is None or result >= least)
@@ -54,7 +39,7 @@ def number(name, value, *, above=None, least=None, below=None, most=None):
         and abs(result) < float("inf")
     )
     if not inside:
-        raise ValueError(f"{expected} 받은 것: {value}.")
+        raise ValueError(f"{name}에는 {expected} 수가 필요합니다. 받은 것: {value}.")
     return result
 
 
@@ -70,15 +55,5 @@ def choice(name, value, choices):
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(
             f"{name}에는 {listed} 가운데 하나가 필요합니다. 받은 것: {value!r}."
-        )
-    return value
-
-
-def instance(name, value, kind, expected, advice):
-    """Kind의 값을 돌려줍니다. 아니면 `TypeError`를 냅니다."""
-    if not isinstance(value, kind):
-        raise TypeError(
-            f"{name}에는 {expected} 필요합니다. "
-            f"받은 것: {type(value).__name__} {value!r}. {advice}".strip()
         )
     return value

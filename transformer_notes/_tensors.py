@@ -9,13 +9,7 @@ import tensorflow as tf
 
 def token_ids(name, value):
     """토큰 번호 텐서 (batch, length)로 바꿉니다. 정수의 2차원이 아니면 거절합니다."""
-    try:
-        tensor = tf.convert_to_tensor(value)
-    except ValueError as error:
-        raise ValueError(
-            f"{name}의 목록을 (batch, length) 모양의 텐서로 바꾸지 못했습니다. "
-            "문장의 길이가 서로 다르면 짧은 쪽을 패딩 토큰으로 채워 주세요."
-        ) from error
+    tensor = tf.convert_to_tensor(value)
     _require_integer(name, tensor, "정수 토큰 번호")
     if tensor.shape.rank not in (None, 2):
         raise ValueError(

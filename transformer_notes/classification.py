@@ -50,8 +50,8 @@ class Classifier(StopsKerasMask, keras.Model):
 
     Raises:
         TypeError: 정수가 아닌 토큰 번호.
-        ValueError: 0이 아닌 pad_id, 어휘 집합이 둘인 config, 쌍이 아닌 입력, 2차원이
-            아닌 토큰 번호, 학습되는 위치 표보다 긴 글.
+        ValueError: 0이 아닌 pad_id, 어휘 집합이 둘인 config, 2차원이 아닌 토큰 번호,
+            학습되는 위치 표보다 긴 글.
         tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
@@ -96,11 +96,6 @@ class Classifier(StopsKerasMask, keras.Model):
 
     def __call__(self, inputs, *args, **kwargs):
         # Keras는 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
-        if not isinstance(inputs, (list, tuple)) or len(inputs) != 2:
-            raise ValueError(
-                "inputs에는 쌍 (source_ids, target_ids)가 필요합니다. 받은 것: "
-                f"{type(inputs).__name__}. model((ids, ids[:, :1]))처럼 묶어 주세요."
-            )
         inputs = tuple(
             tf.convert_to_tensor(ids) if isinstance(ids, (list, tuple)) else ids
             for ids in inputs
@@ -187,16 +182,14 @@ def label_pairs(tokenizer, texts, labels):
         [(array([8, 3], dtype=int32), [2, 2])]
     """
     rows, labels = text_rows(tokenizer, texts), list(labels)
-    if len(rows) != len(labels):
-        raise ValueError(
-            "texts와 labels에는 같은 수가 필요합니다. 받은 것: "
-            f"{len(rows)}개와 {len(labels)}개."
-        )
     if min(labels, default=0) < 0:
         raise ValueError(
             f"labels에는 0 이상의 번호가 필요합니다. 받은 것: {min(labels)}."
         )
-    return [(row, [tokenizer.bos_id, 1 + label]) for row, label in zip(rows, labels)]
+    return [
+        (row, [tokenizer.bos_id, 1 + label])
+        for row, label in zip(rows, labels, strict=True)
+    ]
 
 
 def classify(model, tokenizer, texts, batch=64):

@@ -20,7 +20,10 @@ class ScoredAttention(StopsKerasMask, keras.layers.Layer):
                 f"{query.shape}. 상태 하나라면 query[:, tf.newaxis]로 감싸 주세요."
             )
         scores = self.scores(query, key)  # (batch, length_q, length_k)
-        mask = None if attention_mask is None else _key_mask(attention_mask)
+        mask = attention_mask
+        if mask is not None:  # 모든 쿼리가 같은 키를 봅니다
+            mask = tf.convert_to_tensor(mask)[:, tf.newaxis, :]
+            mask = _tensors.attention_mask(mask, scores.shape)
         weights = tf.cast(_tensors.masked_softmax(scores, mask), value.dtype)
         return tf.matmul(weights, value), weights  # (batch, length_q, d_v)
 
@@ -118,7 +121,8 @@ class MultiplicativeAttention(ScoredAttention):
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
-        ValueError: 모르는 `score`, 쿼리와 차원이 다른 키.
+        ValueError: 모르는 `score`, 2차원이 아닌 마스크.
+        tf.errors.InvalidArgumentError: 내적하는데 쿼리와 차원이 다른 키.
 
     Examples:
         >>> query, key = tf.constant([[[1.0]]]), tf.constant([[[0.0], [1.0]]])
@@ -141,15 +145,9 @@ class MultiplicativeAttention(ScoredAttention):
         self.score = _arguments.choice("score", score, ("dot", "scaled", "general"))
 
     def build(self, query_shape, key_shape=None, value_shape=None):
-        d_q, d_k = query_shape[-1], (key_shape or query_shape)[-1]
         if self.score == "general":
-            self.kernel = self.add_weight(name="kernel", shape=(d_q, d_k))
-        elif d_q != d_k:
-            raise ValueError(
-                f'"{self.score}" 점수에는 query와 key의 같은 차원이 필요합니다. '
-                f"받은 차원: query {d_q}, key {d_k}. "
-                '차원이 다르면 score="general"을 써 주세요.'
-            )
+            shape = query_shape[-1], (key_shape or query_shape)[-1]
+            self.kernel = self.add_weight(name="kernel", shape=shape)
 
     def scores(self, query, key):
         if self.score == "general":
@@ -194,12 +192,12 @@ class Seq2Seq(StopsKerasMask, keras.Model):
 
     Returns:
         로짓, (batch, length_t, vocab_size). `return_weights`이면
-        `(로짓, 가중치 (batch, length_t, length_s))`.
+        `(로짓, 가중치 (batch, length_t, length_s))`. 어텐션이 없으면 가중치는
+        None입니다.
 
     Raises:
         TypeError: 정수가 아닌 번호.
-        ValueError: 모르는 `attention`이나 `cell`, 2차원이 아닌 토큰 번호, 어텐션이 없는
-            모델의 `return_weights`.
+        ValueError: 모르는 `attention`이나 `cell`, 2차원이 아닌 토큰 번호.
         tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
@@ -265,11 +263,6 @@ class Seq2Seq(StopsKerasMask, keras.Model):
 
     def call(self, inputs, return_weights=False):
         source_ids, target_ids = inputs
-        if return_weights and self.attend is None:
-            raise ValueError(
-                "return_weights에는 어텐션이 있는 모델이 필요합니다. 받은 것: "
-                'attention=None. attention="additive"로 모델을 만들어 주세요.'
-            )
         logits, _, weights = self.decode(target_ids, *self.encode(source_ids))
         return (logits, weights) if return_weights else logits
 
@@ -323,16 +316,18 @@ class Seq2Seq(StopsKerasMask, keras.Model):
             >>> _, state_of_gru, weights = gru.decode([[1]], *gru.encode([[5, 6, 7]]))
             >>> len(state_of_gru), weights
             (1, None)
-            >>> model.decode([[1]], state)
-            Traceback (most recent call last):
-                ...
-            ValueError: 어텐션에는 볼 memory가 필요합니다...
             >>> model.decode([[1]], state[:1], memory, memory_mask)
             Traceback (most recent call last):
                 ...
             ValueError: lstm에는 상태 2개의 목록 state가 필요합니다...
         """
-        self._check_decode(state, memory)
+        size = 2 if self.cell == "lstm" else 1
+        if not isinstance(state, (list, tuple)) or len(state) != size:
+            raise ValueError(
+                f"{self.cell}에는 상태 {size}개의 목록 state가 필요합니다. "
+                f"받은 것: {state!r}. encode나 앞 스텝의 decode가 돌려준 것을 그대로 "
+                "넘겨 주세요."
+            )
         x = _embed(self.target_embedding, "target_ids", target_ids)
         hidden, *state = self.decoder(x, initial_state=list(state))
         weights = None
@@ -344,41 +339,10 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         logits = self.classify(hidden)  # (batch, length_t, vocab_size)
         return logits, state, weights
 
-    def _check_decode(self, state, memory):
-        size = 2 if self.cell == "lstm" else 1
-        if not isinstance(state, (list, tuple)) or len(state) != size:
-            raise ValueError(
-                f"{self.cell}에는 상태 {size}개의 목록 state가 필요합니다. "
-                f"받은 것: {state!r}. encode나 앞 스텝의 decode가 돌려준 것을 그대로 "
-                "넘겨 주세요."
-            )
-        if self.attend is not None and memory is None:
-            raise ValueError(
-                "어텐션에는 볼 memory가 필요합니다. 받은 것: None. "
-                "model.decode(target_ids, *model.encode(source_ids))처럼 encode가 "
-                "돌려준 것을 모두 넘겨 주세요."
-            )
-
     def get_config(self):
         names = "vocab_size units attention cell source_vocab_size pad_id"
         own = {name: getattr(self, name) for name in names.split()}
         return {**super().get_config(), **own}
-
-
-def _key_mask(mask):
-    mask = tf.convert_to_tensor(mask)
-    if mask.dtype != tf.bool:
-        raise TypeError(
-            f"attention_mask에는 불리언이 필요합니다. 받은 dtype: {mask.dtype.name}. "
-            "True인 키를 봅니다. 1이 '봄'이면 tf.cast(attention_mask, tf.bool)로 "
-            "바꾸어 주세요."
-        )
-    if mask.shape.rank not in (None, 2):
-        raise ValueError(
-            "attention_mask에는 모양 (batch, length_k)가 필요합니다. "
-            f"받은 모양: {mask.shape}. 키마다 하나씩 적어 주세요."
-        )
-    return mask[:, tf.newaxis, :]  # 모든 쿼리가 같은 키를 봅니다
 
 
 def _embed(embedding, name, token_ids):

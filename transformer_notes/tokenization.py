@@ -77,7 +77,7 @@ def text_rows(tokenizer, texts):
         int32 (length,)의 목록. texts와 순서가 같습니다.
 
     Raises:
-        TypeError: 문자열 하나.
+        TypeError: 문자열의 목록이 아닌 것.
         ValueError: 빈 글.
 
     Examples:
@@ -93,12 +93,7 @@ def text_rows(tokenizer, texts):
             ...
         ValueError: texts에는 글이 필요합니다. 받은 것: 1번째의 빈 글...
     """
-    ids = tokenizer.encode(texts, eos=True)
-    if ids.ndim == 1:
-        raise TypeError(
-            "texts에는 문자열의 목록이 필요합니다. 받은 것: 문자열 하나. "
-            "[text]처럼 목록에 담아 주세요."
-        )
+    ids = tokenizer.encode(_strings(texts), eos=True)
     rows = [row[row != tokenizer.pad_id] for row in ids]
     for place, row in enumerate(rows):
         if len(row) == 1:  # <eos>뿐입니다
@@ -176,13 +171,7 @@ class Tokenizer:
                 ...
             ValueError: texts에는 글자가 있는 문장이 필요합니다...
         """
-        if isinstance(texts, str):
-            raise TypeError(
-                "texts에는 문자열 여럿이 필요합니다. 받은 것: 문자열 하나. "
-                "[text]처럼 목록에 담아 주세요."
-            )
         texts = _strings(texts)
-
         backend = untrained(normalization)
         characters = set()
         for text in texts:
@@ -276,7 +265,7 @@ class Tokenizer:
             int32 배열. 문자열 하나이면 (length,), 여럿이면 (batch, length).
 
         Raises:
-            TypeError: 문자열이 아닌 글.
+            TypeError: 문자열이 아닌 글, `max_length` 없는 "max_length".
             ValueError: 짝이 없는 서로게이트가 든 글, 토큰 하나도 담지 못하는 길이,
                 모르는 `padding`.
 
@@ -294,28 +283,15 @@ class Tokenizer:
             >>> tokenizer.encode(["책은"], max_length=4, padding="max_length")
             array([[8, 5, 0, 0]], dtype=int32)
         """
-        if padding not in ("longest", "max_length"):
-            raise ValueError(
-                'padding에는 "longest"나 "max_length"가 필요합니다. '
-                f"받은 것: {padding!r}."
-            )
+        _arguments.choice("padding", padding, ("longest", "max_length"))
         single = isinstance(texts, str)
         texts = _strings([texts] if single else texts)
         before, after = [self.bos_id] * bool(bos), [self.eos_id] * bool(eos)
         room = None
-        if max_length is not None:
-            room = max_length - len(before) - len(after)
-            if room < 1:
-                raise ValueError(
-                    f"max_length에는 {len(before) + len(after) + 1} 이상의 정수가 "
-                    "필요합니다. <bos>와 <eos> 말고도 토큰 하나의 자리가 있어야 "
-                    f"합니다. 받은 것: {max_length}."
-                )
-        elif padding == "max_length":
-            raise ValueError(
-                'padding="max_length"에는 max_length가 필요합니다. 받은 것: None. '
-                "max_length=40처럼 길이를 정해 주세요."
-            )
+        if max_length is not None or padding == "max_length":
+            around = len(before) + len(after)
+            # 둘 말고도 토큰 하나의 자리가 있어야 합니다.
+            room = _arguments.integer("max_length", max_length, around + 1) - around
 
         encodings = self._backend.encode_batch(texts, add_special_tokens=False)
         rows = [before + encoding.ids[:room] + after for encoding in encodings]
@@ -330,14 +306,14 @@ class Tokenizer:
         그대로 적습니다. 모르는 글자가 없는 글은 `normalize`의 글로 정확히 돌아옵니다.
 
         Args:
-            ids: 정수, (length,) 또는 (batch, length). 줄마다 길이가 다른 목록도 됩니다.
+            ids: 정수, (..., length). 줄마다 길이가 다른 목록도 됩니다.
 
         Returns:
             문자열. 여러 줄이면 문자열의 목록.
 
         Raises:
-            TypeError: 정수가 아닌 번호.
-            ValueError: 음수이거나 어휘 집합을 벗어난 번호, 3차원 이상의 배열.
+            TypeError: 정수가 아닌 번호, 목록이 아닌 번호 하나.
+            ValueError: 음수이거나 어휘 집합을 벗어난 번호.
 
         Examples:
             >>> tokenizer = Tokenizer.train(["책을 책을 책은"], vocab_size=10)
@@ -359,13 +335,8 @@ class Tokenizer:
             array = np.asarray(ids)
         except ValueError:  # 길이가 서로 다른 줄
             return [self.decode(row) for row in ids]
-        if array.ndim == 2:
+        if array.ndim > 1:
             return [self.decode(row) for row in array]
-        if array.ndim != 1:
-            raise ValueError(
-                "ids에는 모양 (length,)나 (batch, length)가 필요합니다. "
-                f"받은 모양: {array.shape}. 번호가 하나라면 [id]로 감싸 주세요."
-            )
         if array.size and not np.issubdtype(array.dtype, np.integer):
             raise TypeError(
                 f"ids에는 정수 토큰 번호가 필요합니다. 받은 dtype: {array.dtype}. "
@@ -492,13 +463,12 @@ def _frame(backend):
 
 def _strings(texts):
     """문자열의 목록으로 바꿉니다. 문자열이 아닌 것은 자리를 말하며 거절합니다."""
-    try:
-        texts = list(texts)
-    except TypeError:
+    if isinstance(texts, str):
         raise TypeError(
-            "texts에는 문자열의 목록이 필요합니다. "
-            f"받은 것: {type(texts).__name__} {texts!r}."
-        ) from None
+            "texts에는 문자열의 목록이 필요합니다. 받은 것: 문자열 하나. "
+            "[text]처럼 목록에 담아 주세요."
+        )
+    texts = list(texts)
     for place, text in enumerate(texts):
         if not isinstance(text, str):
             raise TypeError(
@@ -506,12 +476,5 @@ def _strings(texts):
                 f"{place}번째의 {type(text).__name__} {text!r}. "
                 "빠진 값을 지우거나 str로 바꾸어 주세요."
             )
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                "texts에는 UTF-8로 적을 수 있는 글이 필요합니다. 받은 것: "
-                f"{place}번째 글의 {error.start}번째 글자 {text[error.start]!r}. "
-                "파일을 읽을 때 쓴 인코딩을 살펴보세요."
-            ) from None
+        text.encode("utf-8")  # 짝이 없는 서로게이트를 거절합니다
     return texts

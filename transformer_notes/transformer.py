@@ -118,15 +118,16 @@ class Transformer(StopsKerasMask, keras.Model):
 
     def __call__(self, inputs, *args, **kwargs):
         # Keras는 위치 인자로 텐서만 받습니다. 파이썬 목록은 먼저 텐서로 바꿉니다.
-        names = "source_ids", "target_ids"
+        source_ids, target_ids = inputs
+        named = ("source_ids", source_ids), ("target_ids", target_ids)
         inputs = tuple(
             _tensors.token_ids(name, ids) if isinstance(ids, (list, tuple)) else ids
-            for name, ids in zip(names, _pair(inputs))
+            for name, ids in named
         )
         return super().__call__(inputs, *args, **kwargs)
 
     def call(self, inputs, training=None):
-        source_ids, target_ids = _pair(inputs)
+        source_ids, target_ids = inputs
         memory = self.encode(source_ids, training=training)
         memory_mask = padding_mask(source_ids, self.config.pad_id)
         return self.decode(target_ids, memory, memory_mask, training=training)
@@ -256,7 +257,7 @@ class Transformer(StopsKerasMask, keras.Model):
         return (*target_shape, self.config.vocab_size)
 
     def compute_output_spec(self, inputs, training=None):
-        source_ids, target_ids = _pair(inputs)
+        source_ids, target_ids = inputs
         shape = self.compute_output_shape((source_ids.shape, target_ids.shape))
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
 
@@ -268,13 +269,3 @@ class Transformer(StopsKerasMask, keras.Model):
     def from_config(cls, config, custom_objects=None):
         inner = keras.saving.deserialize_keras_object(config["config"])
         return cls(**{**config, "config": inner})
-
-
-def _pair(inputs):
-    if not isinstance(inputs, (list, tuple)) or len(inputs) != 2:
-        given = f"{len(inputs)}개" if isinstance(inputs, (list, tuple)) else "하나"
-        raise ValueError(
-            "inputs에는 쌍 (source_ids, target_ids)가 필요합니다. "
-            f"받은 것: {given}. model((source_ids, target_ids))처럼 묶어 주세요."
-        )
-    return inputs

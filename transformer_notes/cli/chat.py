@@ -130,40 +130,33 @@ class _Conversation:
     def obey(self, line):
         """명령을 따릅니다. 끝내라는 것이면 False를 냅니다."""
         name, _, value = line.partition(" ")
+        value = value.strip()
         try:
             if name == "/bye":
                 return False
             if name == "/help":
                 say(HELP)
             elif name == "/beam":
-                size = _value(name, BEAM, value)
+                size = BEAM.convert(value, None, None)
                 self.how = {"beam_size": size} if size > 1 else {}
                 say(f"빔 {size}개로 찾습니다." if size > 1 else "그리디로 답합니다.")
             elif name == "/temperature":
-                self.how = {"temperature": _value(name, TEMPERATURE, value)}
+                self.how = {"temperature": TEMPERATURE.convert(value, None, None)}
                 say(f"온도 {self.how['temperature']}에서 뽑습니다.")
             elif name == "/attention":
-                self._draw(_value(name, PICTURE, value))
+                self._draw(PICTURE.convert(value, None, None))
             else:
-                raise BadInput(f"모르는 명령입니다: {name}. 도움말은 /help.")
+                say(f"모르는 명령입니다: {name}. 도움말은 /help.")
+        except click.BadParameter as error:
+            say(f"{name}에는 {error.message}")
         except BadInput as error:
             say(error.message)
+        except OSError as error:
+            say(f"그림을 쓰지 못했습니다: {value}. {os_error_reason(error)}.")
         return True
 
     def _draw(self, path):
         require(self.last, "아직 답한 것이 없습니다. 먼저 물어 주세요.")
         text, reply = self.last
         model, tokenizer = self.opened.model, self.opened.tokenizer
-        try:
-            pictures.draw_attention(path, model, tokenizer, text, reply.ids)
-        except OSError as error:
-            reason = os_error_reason(error)
-            raise BadInput(f"그림을 쓰지 못했습니다: {path}. {reason}.") from error
-
-
-def _value(name, kind, value):
-    """명령에 준 값."""
-    try:
-        return kind.convert(value.strip(), None, None)
-    except click.BadParameter as error:
-        raise BadInput(f"{name}에는 {error.message}") from None
+        pictures.draw_attention(path, model, tokenizer, text, reply.ids)

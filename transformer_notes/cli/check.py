@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from transformer_notes.cli.korean import BadInput, Command, Failed, put, say
+from transformer_notes.cli.korean import BadInput, Command, Failed, put, require, say
 from transformer_notes.cli.options import AMOUNT, KIND, MASK_TRUE, NAME, TARGET
 
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -72,14 +72,11 @@ def check(ctx, target, kind, mask_true, adapter, seconds, memory):
       transformer-notes check my.py:mask --as padding_mask --mask-true hide
     """
     path, name = target
-    if not path.is_file():
-        what = "파일이 아니라 폴더입니다" if path.is_dir() else "파일이 없습니다"
-        raise BadInput(f"{what}: {path}.")
+    require(path.is_file(), f"파일이 없거나 파일이 아닙니다: {path}.")
     answer = _judge(path, name, kind, mask_true, adapter, seconds, memory)
-    if "bad" in answer:
-        raise BadInput(answer["bad"])
-    if "failed" in answer:
-        raise Failed(answer["failed"])
+    for word, refusal in ("bad", BadInput), ("failed", Failed):
+        if word in answer:
+            raise refusal(answer[word])
     for line in answer["message"].splitlines():
         put(_opened(line), **_style(line, answer["verdict"]))
     if re.search(r"MemoryError|bad_alloc|ResourceExhausted", answer["message"]):

@@ -1,17 +1,23 @@
 """명령 `data`: 공개된 말뭉치를 받습니다."""
 
+import re
 from pathlib import Path
 
 import click
 
-from transformer_notes.cli.korean import BadInput, Command, Failed, put, say
+from transformer_notes.cli.korean import Command, put, say
+from transformer_notes.cli.options import Value, one_of
 from transformer_notes.corpora import downloads
+
+DATASET = one_of(*downloads.DATASETS)
+ADDRESS = re.compile("https?://[^/]")
+MIRROR = Value("URL", str, ADDRESS.match, "http나 https로 시작하는 주소가")
 
 
 @click.command(cls=Command)
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", type=DATASET)
 @click.option("--folder", type=Path, help="둘 폴더.")
-@click.option("--mirror", metavar="URL", help="출처 대신 받을 곳의 주소.")
+@click.option("--mirror", type=MIRROR, help="출처 대신 받을 곳의 주소.")
 def data(name, folder, mirror):
     """공개된 말뭉치를 받고, 둔 곳을 적습니다.
 
@@ -31,10 +37,4 @@ def data(name, folder, mirror):
       transformer-notes data chatbot
       transformer-notes data nsmc --folder data
     """
-    try:
-        path = downloads.download(name, folder, mirror, say)
-    except downloads.DownloadError as error:
-        raise Failed(str(error)) from None
-    except ValueError as error:
-        raise BadInput(str(error)) from None
-    put(str(path))
+    put(str(downloads.download(name, folder, mirror, say)))

@@ -6,9 +6,9 @@ from collections import Counter
 import click
 
 from transformer_notes.cli import answers, pairs, run_folder
-from transformer_notes.cli.korean import Command, put, require, warn
+from transformer_notes.cli.korean import Command, as_bad_input, put, require, warn
 from transformer_notes.cli.options import (
-    FILE,
+    DATA,
     beam_option,
     checkpoint_option,
     run_folder_argument,
@@ -17,7 +17,7 @@ from transformer_notes.cli.options import (
 
 @click.command(cls=Command)
 @run_folder_argument
-@click.option("--data", type=FILE, help="채점할 파일. [기본값: 떼어 둔 짝]")
+@click.option("--data", type=DATA, help="채점할 파일. [기본값: 떼어 둔 짝]")
 @beam_option
 @checkpoint_option
 def evaluate(folder, data, beam_size, checkpoint):
@@ -40,7 +40,8 @@ def evaluate(folder, data, beam_size, checkpoint):
         "--beam은 글로 답하는 모델의 것입니다. 빼 주세요.",
     )
     path = run_folder.whole(folder, record, "held_out.tsv") if data is None else data
-    rows, _ = pairs.read(path)
+    with as_bad_input():
+        rows, _ = pairs.read(path)
     tokenizer, model = run_folder.open_model(folder, record, checkpoint)
     given = [(pairs.readable(tokenizer, row.source), row.target) for row in rows]
     longest = record.settings["max_length"]

@@ -39,15 +39,17 @@ def judge(path, name, kind, mask_true, adapter, seconds, memory, trace):
     faulthandler.dump_traceback_later(seconds, exit=True, file=trace)
     try:
         module = load(path)
+    except (Exception, SystemExit) as error:
+        why = f"{path}을(를) 가져오지 못했습니다. {explain(error, path)}"
+        return {"bad": why}
+    try:
         candidate = find(module, name, path)
         adapter = find(module, adapter, path) if adapter else None
     except LookupError as error:
         return {"bad": error.args[0]}
     try:
         report = check(candidate, kind, mask_true=mask_true, adapter=adapter)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # sys.exit도 여기로 옵니다
+    except (Exception, SystemExit) as error:
         return {"failed": f"확인하다가 멈추었습니다. {explain(error, path)}"}
     return {"verdict": report.verdict, "message": report.message}
 
@@ -67,39 +69,27 @@ def limit_memory(gibibytes):
 
 
 def load(path):
-    """독자의 파일을 모듈로 실행합니다. 하지 못하면 까닭을 담은 `LookupError`입니다."""
+    """독자의 파일을 모듈로 실행합니다."""
     full = str(Path(path).resolve())
     # 곁에 있는 파일도 가져올 수 있게 합니다. 앞에 두면 numpy.py가 진짜를 가립니다.
     sys.path.append(os.path.dirname(full))
     module = types.ModuleType("checked_file")
     module.__file__ = full
     sys.modules[module.__name__] = module
-    try:
-        with open(full, "rb") as file:
-            code = compile(file.read(), full, "exec")
-        exec(code, module.__dict__)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise LookupError(
-            f"{path}을(를) 가져오지 못했습니다. {explain(error, path)}"
-        ) from None
+    with open(full, "rb") as file:
+        code = compile(file.read(), full, "exec")
+    exec(code, module.__dict__)
     return module
 
 
 def find(module, name, path):
     """모듈에서 부를 수 있는 것을 찾습니다."""
-    if name in vars(module):
-        if callable(found := getattr(module, name)):
-            return found
-        raise LookupError(
-            f"{path}의 {name}에는 부를 수 있는 것(함수나 층)이 필요합니다. "
-            f"받은 것: {type(found).__name__}."
-        )
-    named = [n for n, value in vars(module).items() if callable(value)]
+    named = {n: value for n, value in vars(module).items() if callable(value)}
+    if name in named:
+        return named[name]
     alike = difflib.get_close_matches(name, named, 1)
     hint = f" 혹시 {alike[0]}입니까?" if alike else ""
-    raise LookupError(f"{path}에 {name}이(가) 없습니다.{hint}")
+    raise LookupError(f"{path}에 부를 수 있는 {name}(함수나 층)이 없습니다.{hint}")
 
 
 def explain(error, path):

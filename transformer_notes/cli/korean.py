@@ -32,6 +32,15 @@ def require(good, message):
         raise BadInput(message)
 
 
+@contextlib.contextmanager
+def as_bad_input():
+    """받은 것을 패키지가 거절하면 그 말을 그대로 전합니다."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+
+
 class Formatter(click.HelpFormatter):
     _TITLES = {"Options": "옵션", "Commands": "명령"}
 

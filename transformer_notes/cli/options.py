@@ -37,16 +37,12 @@ def _checkpoint(text):
     if text == "newest":
         return 1
     name, _, number = text.partition(":")
-    if name != "average":
-        raise ValueError(text)
-    return int(number)
+    return int(number) if name == "average" else 0
 
 
 def _target(text):
     """`파일:이름`을 나눕니다. 파일의 경로에도 쌍점이 있을 수 있습니다."""
     file, _, name = text.rpartition(":")
-    if not (file and name.isidentifier()):
-        raise ValueError(text)
     return Path(file), name
 
 
@@ -91,13 +87,19 @@ POSITIONS = Value("NAME", str, _is_scheme, "위치 인코딩의 표 SCHEMES에 �
 SCHEDULE = one_of("cosine", "paper", "constant")
 MODEL = Value("NAME", str, bool, "모델의 이름이나 파일이")
 KIND = one_of(*exercises.kinds(), name="KIND")
-TARGET = Value("FILE:NAME", _target, bool, "my_file.py:my_function처럼 적은 이름이")
+TARGET = Value(
+    "FILE:NAME",
+    _target,
+    lambda target: target[0].name and target[1].isidentifier(),
+    "my_file.py:my_function처럼 적은 이름이",
+)
 NAME = Value("NAME", str, str.isidentifier, "FILE에 있는 이름이")
 MASK_TRUE = one_of("attend", "hide", name="WHAT")
 AMOUNT = Value("N", float, lambda n: 0 < n < 2**31, "0보다 크고 2^31보다 작은 수가")
 FILE = Value(
     "FILE", Path, lambda path: path.name and "\0" not in str(path), "파일의 경로가"
 )
+DATA = Value("FILE", Path, Path.is_file, "있는 파일의 경로가")
 PICTURE = Value(
     "PICTURE",
     Path,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from transformer_notes import corpora
 from transformer_notes._files import contents
-from transformer_notes.cli.korean import BadInput, os_error_reason, require, warn
+from transformer_notes.cli.korean import BadInput, require, warn
 from transformer_notes.cli.recipes import RECIPES
 from transformer_notes.corpora import reviews, tables
 
@@ -31,24 +31,19 @@ def read(path):
     """
     comma = path.name.lower().removesuffix(".gz").endswith(".csv")
     rows = tables.csv_rows if comma else tables.tsv_rows
-    try:
-        digest = hashlib.sha256(contents(path, tables.LARGEST)).hexdigest()
-        _, first = next(rows(path), (0, []))
-        first = tuple(field.strip() for field in first)
-        if first == ("Q", "A", "label"):
-            found = [Row(*talk[:2]) for talk in corpora.load_chatbot_csv(path)]
-        elif first in (reviews.OFFICIAL, reviews.RAW):
-            found = corpora.load_reviews(path)
-            found = [Row(text, str(label), film) for text, label, film in found]
-        elif first == ("document", "en", "ko"):
-            found = [Row(*pair) for pair in corpora.load_python_docs(path)]
-        else:
-            form = "입력,답" if comma else "입력<탭>답"
-            found = _two_columns(path, rows(path), form)
-    except (FileNotFoundError, IsADirectoryError) as error:
-        raise BadInput(f"{os_error_reason(error)}: {path}.") from None
-    except ValueError as error:
-        raise BadInput(str(error)) from None
+    digest = hashlib.sha256(contents(path, tables.LARGEST)).hexdigest()
+    _, first = next(rows(path), (0, []))
+    first = tuple(field.strip() for field in first)
+    if first == ("Q", "A", "label"):
+        found = [Row(*talk[:2]) for talk in corpora.load_chatbot_csv(path)]
+    elif first in (reviews.OFFICIAL, reviews.RAW):
+        found = corpora.load_reviews(path)
+        found = [Row(text, str(label), film) for text, label, film in found]
+    elif first == ("document", "en", "ko"):
+        found = [Row(*pair) for pair in corpora.load_python_docs(path)]
+    else:
+        form = "입력,답" if comma else "입력<탭>답"
+        found = _two_columns(path, rows(path), form)
     require(found, f"{path}에는 짝이 되는 줄이 하나도 없습니다.")
     # 떼어 둔 짝을 한 줄에 하나씩 적을 수 있게 합니다.
     return [

@@ -19,7 +19,6 @@ from importlib import metadata
 from transformer_notes._files import contents, replacing
 from transformer_notes.cli import pairs
 from transformer_notes.cli.korean import (
-    BadInput,
     Failed,
     require,
     start_tensorflow,
@@ -100,19 +99,19 @@ def read(folder):
         path.exists(),
         f"학습 폴더가 아닙니다: {folder}. train이 만든, run.json이 든 폴더를 주세요.",
     )
-    try:
+    with contextlib.suppress(
+        AttributeError, KeyError, RecursionError, TypeError, ValueError
+    ):
         values = json.loads(contents(path, LARGEST).decode("utf-8"))
         number, seal = values.pop("format"), values.pop("sha256")
-        if type(number) is not int or number == FORMAT and seal != _seal(values):
-            raise damaged(path)
-        if number == FORMAT:
+        require(
+            type(number) is not int or number == FORMAT,
+            f"{folder}는 다른 판이 만든 폴더입니다. 형식: {number} (이 판은 {FORMAT}). "
+            "그 판을 설치해서 쓰거나 다른 RUN_FOLDER에 다시 학습하세요.",
+        )
+        if type(number) is int and seal == _seal(values):
             return Record(**values)
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-        raise damaged(path) from None
-    raise BadInput(
-        f"{folder}는 다른 판이 만든 폴더입니다. 형식: {number} (이 판은 {FORMAT}). 그 "
-        "판을 설치해서 쓰거나 다른 RUN_FOLDER에 다시 학습하세요."
-    )
+    raise damaged(path)
 
 
 def _seal(values):

@@ -1,6 +1,5 @@
 """명령 `train`: 학습하고 학습 폴더에 남깁니다."""
 
-import contextlib
 import dataclasses
 import shlex
 import sys
@@ -11,16 +10,16 @@ import click
 
 from transformer_notes.cli import pairs, run_folder
 from transformer_notes.cli.korean import (
-    BadInput,
     Command,
     Failed,
+    as_bad_input,
     put,
     require,
     say,
     start_tensorflow,
 )
 from transformer_notes.cli.options import (
-    FILE,
+    DATA,
     RECIPE,
     flag,
     recipes_table,
@@ -44,7 +43,7 @@ USE = {
 @click.command(cls=Command, epilog=recipes_table())
 @run_folder_argument
 @click.option("--recipe", type=RECIPE, help="기본값의 묶음. 아래의 표에 있습니다.")
-@click.option("--data", type=FILE, help="학습할 파일. 없으면 날짜를 만듭니다.")
+@click.option("--data", type=DATA, help="학습할 파일. 없으면 날짜를 만듭니다.")
 @setting_options
 @click.option("--tensorboard", is_flag=True, help="TensorBoard 기록도 남깁니다.")
 @click.pass_context
@@ -119,7 +118,7 @@ class _Run(NamedTuple):
 def _train(folder, recipe, data, given, tensorboard):
     """새로 하거나 이어 갑니다. 이미 끝난 학습이면 그렇다고 적고 False를 냅니다."""
     new = run_folder.is_new(folder)
-    with _as_bad_input():
+    with as_bad_input():
         if new:
             run = _new(recipe, data, given)
         else:
@@ -318,15 +317,6 @@ def _same_data(folder, record, data):
     return data
 
 
-@contextlib.contextmanager
-def _as_bad_input():
-    """설정이나 데이터를 패키지가 거절하면 그 말을 그대로 전합니다."""
-    try:
-        yield
-    except ValueError as error:
-        raise BadInput(str(error)) from error
-
-
 def _fit(folder, run, model, optimizer, tensorboard):
     """같은 명령이 같은 비트로 끝나게 학습합니다. 못 하면 까닭을 한 줄로 말합니다."""
     import tensorflow as tf
@@ -347,11 +337,9 @@ def _fit(folder, run, model, optimizer, tensorboard):
             save_every=settings["save_every"],
             tensorboard=tensorboard,
         )
-    except (FloatingPointError, ValueError) as error:
-        raise Failed(str(error)) from error
     except tf.errors.ResourceExhaustedError as error:
         raise Failed(
             "메모리가 모자랍니다. 다른 RUN_FOLDER에 --tokens를 줄여 학습하세요."
         ) from error
-    except tf.errors.OpError as error:
-        raise Failed(f"TensorFlow가 멈추었습니다: {error.message}") from error
+    except (FloatingPointError, ValueError, tf.errors.OpError) as error:
+        raise Failed(f"학습을 멈추었습니다. {error}") from error

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-import click
-
 from transformer_notes.cli import run_folder
-from transformer_notes.cli.korean import BadInput, require, start_tensorflow
+from transformer_notes.cli.korean import as_bad_input, require, start_tensorflow
 from transformer_notes.cli.recipes import RECIPES
 
 
@@ -31,10 +29,9 @@ def split(words, name):
     --model을 주었으면 모두 TEXT이고 폴더는 None입니다.
     """
     if name is None:
-        if not words:
-            raise click.UsageError(
-                "RUN_FOLDER이(가) 빠졌습니다. 학습 폴더를 적거나 --model을 주세요."
-            )
+        require(
+            words, "RUN_FOLDER이(가) 빠졌습니다. 학습 폴더를 적거나 --model을 주세요."
+        )
         return Path(words[0]), words[1:]
     first = "".join(words[:1])
     require(
@@ -64,10 +61,8 @@ def open_model(name, checkpoint=1):
     start_tensorflow()
     from transformer_notes import models
 
-    try:
+    with as_bad_input():
         found = models.load(name)
-    except ValueError as error:
-        raise BadInput(f"--model: {error}") from error
     room = 0 if found.task == "classify" else run_folder.MAX_EXTRA
     return Trained(
         found.tokenizer,

@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import io
 import os
-import re
 import sys
 import tarfile
 import tempfile
@@ -148,17 +147,12 @@ def download(name, folder=None, mirror=None, say=print):
         받은 파일의 `pathlib.Path`. 파일이 여럿이면 그것들이 든 폴더입니다.
 
     Raises:
-        ValueError: 모르는 이름, `http`나 `https`가 아닌 `mirror`.
+        ValueError: 모르는 이름.
         DownloadError: 받지 못했습니다.
         OSError: 쓰지 못하는 폴더, 가득 찬 디스크.
     """
     dataset = DATASETS[_arguments.choice("name", name, DATASETS)]
     base = dataset.base if mirror is None else mirror.rstrip("/")
-    if not re.match("https?://[^/]", base):
-        raise ValueError(
-            "mirror에는 http나 https로 시작하는 주소가 필요합니다. "
-            f"받은 것: {mirror!r}."
-        )
     folder = _folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     say(f"{name}: {dataset.what}")
@@ -219,10 +213,8 @@ def _fetch(file, url, folder, say):
     )
     try:
         fetcher.fetch(file.name, downloader=receive)
-    except requests.RequestException as error:
-        raise DownloadError(f"{_reason(error)}: {url}.") from error
-    except ValueError as error:
-        raise DownloadError(f"{error} 받은 곳: {url}.") from None
+    except (requests.RequestException, ValueError) as error:
+        raise DownloadError(f"{_reason(error)} 받은 곳: {url}") from error
     except PermissionError:  # pooch는 까닭을 영어로만 적습니다
         code = errno.EACCES
         raise PermissionError(code, os.strerror(code), str(folder)) from None
@@ -248,13 +240,10 @@ def _receive(url, path):
                 while chunk := response.raw.read1(2**16, decode_content=True):
                     file.write(chunk)
                     bar.update(len(chunk))
-                    if file.tell() > tables.LARGEST:
+                    if file.tell() > tables.LARGEST or time.monotonic() > end:
                         raise DownloadError(
-                            f"{tables.LARGEST:,}바이트를 넘게 옵니다: {url}."
-                        )
-                    if time.monotonic() > end:
-                        raise DownloadError(
-                            f"{LONGEST}초 안에 다 오지 않았습니다: {url}."
+                            f"{tables.LARGEST:,}바이트나 {LONGEST}초를 넘게 옵니다. "
+                            f"받은 곳: {url}"
                         )
         except urllib3.exceptions.HTTPError as error:
             raise requests.ConnectionError(error) from None
@@ -265,14 +254,14 @@ def _reason(error):
     import urllib3
 
     if isinstance(error, requests.HTTPError):
-        return f"서버가 거절했습니다({error.response.status_code})"
+        return f"서버가 거절했습니다({error.response.status_code})."
     # 내용을 받다가 기다린 것은 ConnectionError 안에 들어 있습니다.
     stalled = requests.Timeout, urllib3.exceptions.ReadTimeoutError
     if any(isinstance(cause, stalled) for cause in (error, *error.args)):
-        return f"{TIMEOUT}초 동안 아무것도 오지 않았습니다"
+        return f"{TIMEOUT}초 동안 아무것도 오지 않았습니다."
     if isinstance(error, requests.ConnectionError):
-        return "서버에 닿지 못했거나 받다가 끊겼습니다"
-    return f"받지 못했습니다({type(error).__name__})"
+        return "서버에 닿지 못했거나 받다가 끊겼습니다."
+    return f"받지 못했습니다({error})."
 
 
 def _table(content):

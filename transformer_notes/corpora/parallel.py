@@ -1,5 +1,7 @@
 """줄마다 짝인 두 파일."""
 
+import itertools
+
 from transformer_notes.corpora import tables
 
 
@@ -17,16 +19,11 @@ def load_parallel(source_path, target_path):
 
     Raises:
         OSError: 읽지 못하는 파일.
-        ValueError: 줄의 수가 다른 두 파일, 한쪽만 빈 줄, UTF-8이 아닌 줄.
+        ValueError: 한쪽에만 있는 줄, UTF-8이 아닌 줄.
     """
     paths = source_path, target_path
     texts = [[text.strip() for _, text in tables.lines(path)] for path in paths]
-    if len(texts[0]) != len(texts[1]):
-        raise ValueError(
-            f"{source_path}와 {target_path}에는 같은 수의 줄이 필요합니다. 받은 것: "
-            f"{len(texts[0]):,}줄과 {len(texts[1]):,}줄."
-        )
-    pairs = list(zip(*texts))
+    pairs = list(itertools.zip_longest(*texts, fillvalue=""))
     for number, pair in enumerate(pairs, start=1):
         empty = paths[bool(pair[0])]
         whole = any(pair) == all(pair)

@@ -86,13 +86,10 @@ def _translated(path):
     texts = [text for _, text in tables.lines(path)]
     try:
         catalog = read_po(texts, abort_invalid=True)
-    except PoFileError as error:
-        expected = "gettext의 번역(msgid와 msgstr)이"
-        raise tables.refuse(path, error.lineno + 1, expected, error.line) from None
-    except (AttributeError, IndexError, LookupError, TypeError, ValueError) as error:
+    except (PoFileError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path}에는 gettext의 .po 파일이 필요합니다. 받은 것: babel이 읽지 못한 "
-            f"파일({error})."
+            f"파일({error}). babel은 줄을 0부터 셉니다."
         ) from None
     for message in catalog:
         if message.id and not message.fuzzy and not message.pluralizable:

@@ -60,14 +60,11 @@ def unzipped(name, content):
         with gzip.open(io.BytesIO(content)) as file:
             found = file.read(LARGEST + 1)
     except (EOFError, OSError, zlib.error):
+        found = None
+    if found is None or len(found) > LARGEST:
         raise ValueError(
-            f"{name}에는 온전한 gzip 파일이 필요합니다. 받은 것: 끝이 잘렸거나 바뀐 "
-            "파일. 다시 받아 주세요."
-        ) from None
-    if len(found) > LARGEST:
-        raise ValueError(
-            f"{name}에는 풀어도 {LARGEST:,}바이트 이하인 gzip 파일이 필요합니다. 받은 "
-            "것: 더 큰 파일."
+            f"{name}에는 온전하고, 풀어도 {LARGEST:,}바이트 이하인 gzip 파일이 "
+            "필요합니다. 받은 것: 끝이 잘렸거나 바뀌었거나 더 큰 파일."
         )
     return found
 
@@ -121,37 +118,26 @@ def csv_rows(path):
             ) from None
 
 
-def refuse(path, number, expected, given):
-    """줄 하나를 거절하는 `ValueError`. 어디의 무엇이 왜 잘못인지 말합니다."""
+def require(good, path, number, expected, given):
+    """good이 아니면 그 줄을 거절합니다. 어디의 무엇이 왜 잘못인지 말합니다."""
     if len(given) > SHOWN:
         given = given[: SHOWN - 1] + "…"
-    return ValueError(
-        f"{path}의 {number}번째 줄에는 {expected} 필요합니다. 받은 것: {given!r}."
-    )
-
-
-def require(good, path, number, expected, given):
-    """good이 아니면 그 줄을 거절합니다."""
     if not good:
-        raise refuse(path, number, expected, given)
+        raise ValueError(
+            f"{path}의 {number}번째 줄에는 {expected} 필요합니다. 받은 것: {given!r}."
+        )
 
 
 def _named(path, rows, headers, split):
     """칸의 끝을 다듬고, 첫 줄에 맞는 이름을 답니다. 빈 줄은 건너뜁니다."""
-    names = None
+    rows = ((number, [field.strip() for field in fields]) for number, fields in rows)
+    rows = ((number, fields) for number, fields in rows if any(fields))
+    number, names = next(rows, (1, []))
+    expected = " 또는 ".join(f"'{', '.join(header)}'" for header in headers)
+    expected = f"{split} 이름({expected})이"
+    require(tuple(names) in headers, path, number, expected, ", ".join(names))
+    expected = f"{split} {len(names)}칸({', '.join(names)})이"
     for number, fields in rows:
-        fields = [field.strip() for field in fields]
-        if not any(fields):
-            continue
-        if names is None:
-            names = tuple(fields)
-            expected = " 또는 ".join(f"'{', '.join(header)}'" for header in headers)
-            expected = f"{split} 이름({expected})이"
-            require(names in headers, path, number, expected, ", ".join(fields))
-            continue
         given = f"{len(fields)}칸: {' | '.join(fields)}"
-        expected = f"{split} {len(names)}칸({', '.join(names)})이"
         require(len(fields) == len(names), path, number, expected, given)
         yield number, dict(zip(names, fields))
-    if names is None:
-        raise ValueError(f"{path}에는 줄이 하나라도 필요합니다. 받은 것: 빈 파일.")

@@ -185,10 +185,7 @@ def beam_search(
         (2, TensorShape([2]), True)
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
-    if beam_size < 1:
-        raise ValueError(
-            f"beam_size에는 1 이상의 수가 필요합니다. 받은 것: {beam_size}."
-        )
+    beam_size = _arguments.positive_int("beam_size", beam_size)
     alpha = _arguments.number("length_penalty", length_penalty, least=0)
     options = {**limits, "beam_size": beam_size}
     ids, scores = _run(

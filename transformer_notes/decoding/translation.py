@@ -72,16 +72,12 @@ def translate(
             ...
         ValueError: texts에는 글이 필요합니다. 받은 것: 1번째의 빈 글. ...
     """
-    if beam_size is not None and temperature is not None:
-        raise ValueError(
-            "beam_size와 temperature 가운데 하나가 필요합니다. 받은 것: 둘 다. "
-            "찾으려면 beam_size만, 뽑으려면 temperature만 주세요."
-        )
     drawing = {"top_k": top_k, "top_p": top_p, "seed": seed}
-    if temperature is None and any(value is not None for value in drawing.values()):
+    unused = drawing if temperature is None else {"beam_size": beam_size}
+    if given := [name for name, value in unused.items() if value is not None]:
         raise ValueError(
-            "top_k, top_p, seed에는 temperature가 함께 필요합니다. 받은 것: "
-            "temperature=None. 뽑으려면 온도를 주세요."
+            "찾으려면 beam_size만, 뽑으려면 temperature와 top_k, top_p, seed만 "
+            f"필요합니다. 받은 것: temperature={temperature}, {', '.join(given)}."
         )
     rows = text_rows(tokenizer, texts)
     if not rows:

@@ -7,6 +7,8 @@
 import ast
 from pathlib import Path
 
+from transformer_notes import _arguments
+
 FOLDER = Path(__file__).parent
 
 
@@ -29,8 +31,7 @@ def skeleton(kind):
     Raises:
         ValueError: 없는 종류.
     """
-    if kind not in kinds():
-        raise ValueError(f"kind에는 {', '.join(kinds())} 가운데 하나가 필요합니다.")
+    _arguments.choice("kind", kind, kinds())
     return (FOLDER / f"{kind}.py").read_text(encoding="utf-8")
 
 

@@ -116,10 +116,8 @@ class Results:
             >>> stored.run(units=64, seed=2)["right"]
             0.94
         """
-        found = self._matching(labels)
-        if len(found) != 1:
-            raise ValueError(f"{labels}에 맞는 실행이 {len(found)}개입니다.")
-        return found[0]
+        (found,) = self._matching(labels)
+        return found
 
     def values(self, name, **labels):
         """꼬리표가 맞는 실행마다의 값입니다. 순서는 파일의 순서입니다.

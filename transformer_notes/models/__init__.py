@@ -46,13 +46,8 @@ class Pretrained:
             **how: 답을 고르는 방법. `decoding.translate`가 받는 것입니다.
 
         Raises:
-            ValueError: 글을 분류하는 모델. 나머지는 `decoding.translate`와 같습니다.
+            AttributeError: 글을 분류하는 모델.
         """
-        if self.task == "classify":
-            raise ValueError(
-                "translate에는 글로 답하는 모델이 필요합니다. 받은 것: 글을 분류하는 "
-                "모델. classify를 부르세요."
-            )
         return decoding.translate(self.model, self.tokenizer, texts, **how)
 
     def classify(self, texts):

@@ -142,10 +142,12 @@ def read(path):
         with safetensors.safe_open(path, "numpy") as opened:
             note = json.loads((opened.metadata() or {})["transformer_notes"])
         unsealed = _replaced(content, note["sha256"], _UNSEALED)
-        if hashlib.sha256(unsealed).hexdigest() != note["sha256"]:
-            raise ValueError("적힌 해시와 내용이 다른 파일")
-        if note["format"] != FORMAT:
-            raise ValueError(f"형식 {note['format']}. 이 판은 형식 {FORMAT}을 읽습니다")
+        sealed = hashlib.sha256(unsealed).hexdigest() == note["sha256"]
+        if not sealed or note["format"] != FORMAT:
+            raise ValueError(
+                f"적힌 해시와 내용이 다르거나, 형식 {FORMAT}이 아니라 형식 "
+                f"{note['format']}인 파일"
+            )
         return _rebuilt(note, safetensors.numpy.load(content))
     except _UNREADABLE as error:
         raise ValueError(
@@ -224,10 +226,8 @@ def _packed(tokenizer):
 
 
 def _unpacked(packed):
-    inflate = zlib.decompressobj()
-    text = inflate.decompress(packed.tobytes(), LARGEST_TOKENIZER)
-    if not inflate.eof:
-        raise ValueError("너무 크거나 잘린 토크나이저")
+    # 너무 크거나 잘린 것은 여기에서 끊긴 JSON이 되어 load가 거절합니다.
+    text = zlib.decompressobj().decompress(packed.tobytes(), LARGEST_TOKENIZER)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.json"
         path.write_bytes(text)

@@ -228,9 +228,7 @@ class Checkpoints:
             # 이것이 마지막입니다. 그 앞에서 죽으면 앞의 체크포인트에서 되풀이합니다.
             _write(self._state, self._home, step, self.keep)
             self._log(record)
-        except (OSError, tf.errors.ResourceExhaustedError) as error:
-            if isinstance(error, OSError) and error.errno != errno.ENOSPC:
-                raise
+        except tf.errors.ResourceExhaustedError as error:
             raise OSError(
                 errno.ENOSPC,
                 f"디스크가 가득 차서 {step}번째 스텝의 체크포인트를 쓰지 "

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from transformer_notes import _arguments
-from transformer_notes.training.batches import Batches
 from transformer_notes.training.checkpoints import (
     Checkpoints,
 )
@@ -72,7 +71,6 @@ def train(
         처음부터의 기록을 돌려줍니다.
 
     Raises:
-        TypeError: `Batches`가 아닌 데이터.
         ValueError: 1보다 작은 `epochs`, 다른 모델이나 다른 데이터로 만든 체크포인트가
             있는 폴더.
         FloatingPointError: 손실이 NaN이 되거나 터졌을 때. 그 스텝을 말합니다.
@@ -83,6 +81,7 @@ def train(
 
         >>> import tempfile
         >>> from pathlib import Path
+        >>> from transformer_notes.training.batches import Batches
         >>> from transformer_notes.transformer import Transformer, TransformerConfig
         >>> sizes = {"d_model": 4, "num_heads": 2, "num_layers": 1, "d_ff": 4}
         >>> config = TransformerConfig(8, dropout=0.0, **sizes)
@@ -100,12 +99,7 @@ def train(
         >>> records = train(model, data, 6, folder, progress=False, **how)
         >>> len(records), sorted(path.stem for path in Path(folder).glob("*.index"))
         (6, ['step-10', 'step-12', 'step-4', 'step-6', 'step-8'])
-        >>> train(model, pairs, 1, folder)
-        Traceback (most recent call last):
-            ...
-        TypeError: data에는 Batches가 필요합니다. 받은 것: list. ...
     """
-    _check_data(data=data, validation=data if validation is None else validation)
     optimizer = adam(model.config.d_model) if optimizer is None else optimizer
     model(data.at(0)[0])  # 가중치를 만듭니다
     optimizer.build(model.trainable_variables)
@@ -158,10 +152,8 @@ def evaluate(model, data):
     Returns:
         `Scores(loss, accuracy)`. 파이썬의 실수입니다.
 
-    Raises:
-        TypeError: `Batches`가 아닌 데이터.
-
     Examples:
+        >>> from transformer_notes.training.batches import Batches
         >>> def always_six(inputs, training):  # 학습할 때만 다르게 답합니다
         ...     answer = 7 if training else 6
         ...     return tf.one_hot(tf.fill(tf.shape(inputs[1]), answer), depth=8)
@@ -170,7 +162,6 @@ def evaluate(model, data):
         >>> print(f"{scores.loss:.3f} {scores.accuracy:.3f}")
         1.774 0.500
     """
-    _check_data(data=data)
     return _scoring(model, data.pad_id)(data)
 
 
@@ -277,15 +268,6 @@ def _explain_explosion(step, loss, checkpoint):
         "float16이라면 bfloat16이나 LossScaleOptimizer를 써 보세요. "
         f"마지막 체크포인트: {checkpoint or '없음'}."
     )
-
-
-def _check_data(**named):
-    for name, data in named.items():
-        if not isinstance(data, Batches):
-            raise TypeError(
-                f"{name}에는 Batches가 필요합니다. 받은 것: {type(data).__name__}. "
-                "Batches(pairs, tokens=4096)으로 만들어 주세요."
-            )
 
 
 class _Progress:

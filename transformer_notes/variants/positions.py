@@ -38,11 +38,6 @@ def rotate(x, position):
          [0.841 0.54 ]]
     """
     depth = x.shape[-1]
-    if depth % 2:
-        raise ValueError(
-            f"회전 위치 인코딩에는 짝수 key_dim이 필요합니다. 받은 것: {depth}. "
-            "두 성분씩 짝지어 돌리므로, 헤드의 차원을 짝수로 바꾸어 주세요."
-        )
     wide = tf.cast(x, tf.float64 if x.dtype == tf.float64 else tf.float32)
     waves = tf.cast(sinusoids(position, depth), wide.dtype)  # (length, depth)
     sine, cosine = waves[:, 0::2], waves[:, 1::2]
