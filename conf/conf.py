@@ -36,14 +36,12 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.linkcode",
     "sphinx.ext.napoleon",
-    "sphinx_codeautolink",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_exercise",
     "sphinx_togglebutton",
     "sphinxcontrib.bibtex",
     # 우리 것 (conf/extensions)
-    "bibliography",
     "chapters",
     "code_links",
     "definitions",
@@ -62,7 +60,6 @@ extensions = [
     "search",
     "slimming",
     "source_links",
-    "tables",
     "take_along",
     "whole",
     "workshop",
@@ -81,9 +78,8 @@ nb_render_text_lexer = "none"
 nb_render_error_lexer = "none"
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
-codeautolink_concat_default = True
 
-# 소스와 API. 저장소 주소를 정하면 소스 링크가 그리로도 이어집니다.
+# 소스와 API. 저장소 주소를 정하면 쪽의 머리에서 그리로 갑니다.
 repository_url = ""
 # 사이트를 올리는 주소. 없는 주소의 쪽(404.html)이 사이트의 맨 위를 여기에서 찾습니다.
 html_baseurl = ""

@@ -16,6 +16,7 @@ from sybil.parsers.rest import DocTestParser as DocstringParser
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
+PACKAGE = ROOT / "transformer_notes"
 
 # 실수는 적힌 자릿수까지 비교합니다: 마지막 자리에서 1만큼의 차이를 받아들입니다.
 FLAGS = NUMBER | ELLIPSIS | NORMALIZE_WHITESPACE
@@ -103,21 +104,21 @@ def _close_figures():
     pyplot.close("all")
 
 
-pages, docstrings = PageState(), PageState()
+pages, examples = PageState(), PageState()
 PAGES = Sybil(
     path=ROOT,
     parsers=[page_snippets],
-    patterns=["*.md", "*.rst"],
+    patterns=["*.md"],
     setup=pages.set_up,
     teardown=pages.tear_down,
 )
-DOCSTRINGS = Sybil(
+EXAMPLES = Sybil(
     path=ROOT,
     parsers=[DocstringParser(optionflags=FLAGS)],
-    patterns=["*.py"],
+    patterns=["*.py", "*.rst"],
     document_types={".py": PythonDocStringDocument},
-    setup=docstrings.set_up,
-    teardown=docstrings.tear_down,
+    setup=examples.set_up,
+    teardown=examples.tear_down,
 )
 
 
@@ -125,18 +126,18 @@ class Snippets:
     """README와 패키지는 ``docs`` 밖에 있으므로 플러그인으로 등록해 함께 모읍니다."""
 
     collect_page = staticmethod(PAGES.pytest())
-    collect_docstrings = staticmethod(DOCSTRINGS.pytest())
+    collect_examples = staticmethod(EXAMPLES.pytest())
 
     @pytest.hookimpl
     def pytest_collect_file(self, file_path, parent):
-        if ROOT / "transformer_notes" in file_path.parents:
-            return self.collect_docstrings(file_path, parent)
-        if file_path == ROOT / "README.rst" or DOCS in file_path.parents:
+        if DOCS in file_path.parents:
             return self.collect_page(file_path, parent)
+        if file_path == ROOT / "README.rst" or PACKAGE in file_path.parents:
+            return self.collect_examples(file_path, parent)
         return None
 
 
 def pytest_configure(config):
     config.pluginmanager.register(Snippets())
     if any(Path(arg).resolve() == DOCS for arg in config.args):
-        config.args += [str(ROOT / "README.rst"), str(ROOT / "transformer_notes")]
+        config.args += [str(ROOT / "README.rst"), str(PACKAGE)]

@@ -21,7 +21,7 @@ def test_a_figure_opens_large_by_keyboard_and_focus_returns(visit):
 
 def test_a_code_name_is_one_stop_however_often_it_is_used(visit):
     page = visit("lectures/attention.html")
-    links = page.locator("pre a.sphinx-codeautolink-a").evaluate_all(
+    links = page.locator("pre a.code-link").evaluate_all(
         "links => links.map(link => [link.href, link.tabIndex])"
     )
     stops = [href for href, stop in links if stop >= 0]

@@ -40,19 +40,6 @@ BORROWED = [
         "test_fonts.py::test_every_letter_of_the_site_is_in_a_font",
     ),
     (
-        "sphinx-codeautolink==0.19.0",
-        """
-        sphinx_codeautolink.extension
-        sphinx_codeautolink.extension.DataCache
-        sphinx_codeautolink.extension.block.parse_names
-        sphinx_codeautolink.extension.block.construct_name_pattern
-        sphinx_codeautolink.extension.link_html
-        sphinx_codeautolink.parse.ImportTrackerVisitor
-        app.env.sphinx_codeautolink_transforms
-        """,
-        "test_build.py::test_a_site_built_after_edits_equals_one_built_from_nothing",
-    ),
-    (
         "sphinx-exercise==1.2.1",
         """
         sphinx_exercise.nodes.exercise_enumerable_node
@@ -105,7 +92,7 @@ def borrowed_in(source):
                 if chain.startswith(f"{alias}."):
                     used.add(module + chain.removeprefix(alias))
             top = chain.partition(".")[0]
-            private = re.match("_[^_]|sphinx_codeautolink_", node.attr)
+            private = re.match("_[^_]", node.attr)
             if private and top not in {"self", *sys.stdlib_module_names}:
                 used.add(chain)
         elif isinstance(node, ast.ClassDef):  # 부모의 밑줄 메서드를 바꾸는 것

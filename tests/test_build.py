@@ -101,7 +101,7 @@ def test_a_site_built_after_edits_equals_one_built_from_nothing(book):
     others = {book.html / page: written(book.html / page) for page in pages}
     book.write(drawn="(drawn)=\n## 그림\n\n낱말.\n" + LINE.format(height=2))
     one_page = built(book)
-    assert b"sphinx-codeautolink-a" in one_page[Path("linked.html")]
+    assert b"code-link" in one_page[Path("linked.html")]
     assert {path: written(path) for path in others} == others  # 고친 쪽만 썼습니다
     shutil.rmtree(book.root / "build" / "doctrees")
     assert built(book) == one_page

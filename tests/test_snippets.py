@@ -44,29 +44,14 @@ RUN = {
     "colon nested": ("doctest", ":::{note}\n```pycon\n>>> planted = 1\n```\n:::"),
     "prompt in a list": ("doctest", "- 항목\n\n  ```pycon\n  >>> planted = 1\n  ```"),
 }
-RST_RUN = {
-    "bare prompt": ">>> planted = 1",
-    "prompt in a note": ".. note::\n\n   >>> planted = 1",
-}
-
-
-def only_snippet(name, text):
-    text = f"머리\n\n{text}\n\n꼬리\n"
-    (snippet,) = find_snippets(name, text)
-    (line,) = (n for n, row in enumerate(text.splitlines(), 1) if "planted" in row)
-    assert snippet.line == line
-    return snippet
 
 
 @pytest.mark.parametrize("kind, text", RUN.values(), ids=RUN)
-def test_every_executed_form_is_found_with_its_line_in_myst(kind, text):
-    assert only_snippet("page.md", text).kind == kind
-
-
-@pytest.mark.parametrize("text", RST_RUN.values(), ids=RST_RUN)
-def test_every_example_is_found_with_its_line_in_rst(text):
-    snippet = only_snippet("page.rst", text)
-    assert (snippet.kind, snippet.source) == ("doctest", ">>> planted = 1")
+def test_every_executed_form_is_found_with_its_line(kind, text):
+    text = f"머리\n\n{text}\n\n꼬리\n"
+    (snippet,) = find_snippets("page.md", text)
+    (line,) = (n for n, row in enumerate(text.splitlines(), 1) if "planted" in row)
+    assert (snippet.kind, snippet.line) == (kind, line)
 
 
 def test_other_languages_and_prose_are_left_alone():

@@ -13,8 +13,10 @@ import string
 
 from docutils import nodes
 from model_map import small_map
+from reading_time import measure
 from sphinx import addnodes
 from sphinx.environment.collectors.toctree import TocTreeCollector
+from take_along import links_to_notebook
 
 APPENDIX = "부록"
 GOALS = "이 장에서 배우는 것"
@@ -47,18 +49,15 @@ class here(nodes.General, nodes.Element):
 
 
 def gather(app, doctree):
-    """제목 아래의 읽는 시간과 노트북, 그리고 먼저 읽을 것을 한데 모읍니다."""
+    """제목 아래에 읽는 시간과 노트북, 그리고 먼저 읽을 것을 한데 모읍니다."""
     page = next(doctree.findall(nodes.section), None)
     if page is None or app.env.docname == app.config.root_doc:
         return
-    place = here()
+    place = here("", *measure(app, doctree), *links_to_notebook(app, doctree))
     page.insert(page.first_child_matching_class(nodes.title) + 1, place)
     goals = (s for s in page.findall(nodes.section) if s.next_node().astext() == GOALS)
     needs = [p for s in goals for p in s if isinstance(p, nodes.paragraph)][:1]
-    lines = [
-        n for n in page if {"reading-time", "take-along"} & {*n.get("classes", [])}
-    ]
-    for node in lines + needs:
+    for node in needs:
         node.parent.remove(node)
         place += node
 
@@ -83,6 +82,6 @@ def fill(app, doctree, docname):
 def setup(app):
     TocTreeCollector.assign_section_numbers = assign_section_numbers
     app.add_node(here)
-    app.connect("doctree-read", gather, priority=950)  # 읽는 시간과 노트북의 뒤
+    app.connect("doctree-read", gather, priority=950)
     app.connect("doctree-resolved", fill)
     return {"parallel_read_safe": True, "env_version": 1}

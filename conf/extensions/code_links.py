@@ -1,129 +1,153 @@
-"""sphinx-codeautolink의 링크를 쪽을 쓸 때 바로 답니다.
+"""코드에 나온 패키지의 이름을 API 항목에 잇습니다.
 
-sphinx-codeautolink 0.19는 다 쓴 HTML을 다시 읽어 링크를 다는 데에 나머지 빌드 전체보다
-오래 걸립니다. 여기서는 본문이 파일이 되기 전에 같은 규칙으로 답니다. 코드를 읽는 일은
-이어 읽어 줄이고, 그 캐시가 ``.rst`` 말고 MyST 쪽을 기억하게 합니다.
+쪽의 코드를 차례대로 읽으며 이름이 무엇을 가리키는지 따라갑니다: 가져온 것, 그 속의
+것, 클래스를 불러 만든 것. 읽지 못하는 코드에는 링크를 달지 않습니다.
 """
 
 import ast
+import contextlib
+import functools
 import re
 from html import unescape
 
-import sphinx_codeautolink.extension as codeautolink
-from sphinx.util import logging
-from sphinx_codeautolink.extension.block import construct_name_pattern
-from sphinx_codeautolink.parse import ImportTrackerVisitor
-
-logger = logging.getLogger(__name__)
+from package import PACKAGE, origin
 
 _BLOCK = re.compile(
     r'(<div class="(?:highlight-(?:default|python|pycon)\b|doctest)[^>]*>'
-    r'<div class="highlight"><pre>)(.*?)(</pre>)',
+    r'<div class="highlight"><pre>)(.*?)(?=</pre>)',
     re.DOTALL,
 )
-_LINE_NUMBER = re.compile(r'<span class="linenos">.*?</span>')
+#: 줄의 번호, 꼬리표, 글자 하나
+_PIECE = re.compile(r'<span class="linenos">.*?</span>|<[^>]*>|&[^;]+;|.', re.DOTALL)
+#: 예의 줄: 물음이면 코드를 남기고, 답이면 비웁니다.
+_EXAMPLE = re.compile(r"^(?:(?:>>>|\.\.\.) ?(.*)|.*)$", re.MULTILINE)
+
+
+class Names(ast.NodeVisitor):
+    """쪽의 이름을 따라갑니다. 찾은 것은 (줄, 첫 칸, 끝 칸, 항목)입니다."""
+
+    def __init__(self, kinds):
+        self.kinds, self.known = kinds, {}
+
+    def read(self, source):
+        self.found = []
+        with contextlib.suppress(SyntaxError):
+            self.visit(ast.parse(source))
+        return self.found
+
+    def meaning(self, node):
+        """식이 가리키는 것의 (점으로 이은 이름, 만든 것인가). 모르면 빈 이름입니다."""
+        match node:
+            case ast.Name(id=name):
+                return self.known.get(name, ("", False))
+            case ast.Attribute(value=value, attr=name):
+                path, made = self.meaning(value)
+                return path and self.listed(f"{path}.{name}"), made
+            case ast.Call(func=called):
+                path, made = self.meaning(called)
+                for owner in (path, path.rpartition(".")[0]):  # C()와 C.load()
+                    if self.kinds.get(owner) == "class" and not made:
+                        return owner, True
+        return "", False
+
+    def listed(self, path):
+        """항목이 있는 이름이면 그대로, 없으면 그것을 정의한 모듈의 이름입니다."""
+        return path if path in self.kinds else _origin(path)
+
+    def note(self, node, length, path):
+        if path in self.kinds:
+            start = node.col_offset
+            self.found.append((node.lineno, start, start + length, path))
+        return path in self.kinds
+
+    def visit_Import(self, node, base=()):
+        for alias in node.names:
+            path = ".".join([*base, alias.name])
+            if path.partition(".")[0] == PACKAGE.name:
+                self.known[alias.asname or alias.name] = self.listed(path), False
+                self.note(alias, len(alias.name), self.listed(path))
+
+    def visit_ImportFrom(self, node):
+        if node.module:
+            self.visit_Import(node, [node.module])
+            node.col_offset += len("from ")
+            self.note(node, len(node.module), node.module)
+
+    def visit_FunctionDef(self, node):
+        outside = dict(self.known)
+        self.generic_visit(node)
+        self.known = outside
+
+    visit_Lambda = visit_ClassDef = visit_FunctionDef
+
+    def visit_arg(self, node):
+        self.known.pop(node.arg, None)
+
+    def visit_Assign(self, node):
+        self.visit(node.value)
+        meaning = self.meaning(node.value)
+        for target in node.targets:
+            self.visit(target)
+            if isinstance(target, ast.Name) and meaning[0]:
+                self.known[target.id] = meaning
+
+    def visit_Name(self, node):
+        if isinstance(node.ctx, ast.Store):
+            self.known.pop(node.id, None)
+        self.note(node, len(node.id.encode()), self.meaning(node)[0])
+
+    def visit_Attribute(self, node):
+        chain = ast.unparse(node)
+        path = self.meaning(node)[0] if "(" not in chain else ""
+        if not self.note(node, len(chain), path):
+            self.visit(node.value)
+
+
+@functools.cache
+def _origin(path):
+    top, _, name = path.partition(".")
+    return f"{top}.{origin(name)}" if name else top
 
 
 def link_names(app, pagename, templatename, context, doctree):
-    """`html-page-context`: 코드 블록의 이름을 API 항목에 잇습니다."""
-    if doctree is None or app.builder.name != "html":  # 전자책에는 찾은 이름이 없습니다
-        return
-    waiting = list(app.env.sphinx_codeautolink_transforms.get(pagename, ()))
-    linked = set()
+    """쪽에서 되풀이되는 이름에는 Tab이 서지 않습니다. 처음 것과 같은 곳으로 갑니다."""
+    objects = app.env.domains["py"].objects
+    names, linked = Names({path: of.objtype for path, of in objects.items()}), set()
+
+    def opening(path):
+        page = app.builder.get_relative_uri(pagename, objects[path].docname)
+        stop = ' tabindex="-1"' if path in linked else ""
+        linked.add(path)
+        address = f"{page}#{objects[path].node_id}"
+        return f'<a href="{address}" title="{path}" class="code-link"{stop}>'
 
     def link(match):
-        text = _plain(match[2])
-        for transform in waiting:
-            if transform.source.rstrip() == text:
-                waiting.remove(transform)
-                lines = match[2].split("\n")
-                for name in transform.names:
-                    address = uri(name)
-                    if not _link_name(lines, name, address, address in linked):
-                        warn("링크를 달 이름을 코드에서 찾지 못했습니다", name.code_str)
-                    linked.add(address)
-                return match[1] + "\n".join(lines) + match[3]
-        return match[0]
+        pieces = _PIECE.findall(match[2])
+        text = unescape("".join(piece for piece in pieces if piece[0] != "<"))
+        rows, cut = text.split("\n"), len(">>> ") * text.startswith(">>> ")
+        code = _EXAMPLE.sub(r"\1", text) if cut else text
+        starts, ends = {}, set()
+        for row, start, end, path in names.read(code):
+            before = sum(len(line) + 1 for line in rows[: row - 1]) + cut
+            line = rows[row - 1][cut:].encode()
+            starts[before + len(line[:start].decode())] = path
+            ends.add(before + len(line[:end].decode()))
+        made, at = [], 0
+        for piece in pieces:
+            if piece[0] != "<":
+                if at in starts:  # 이름을 감싼 꼬리표의 앞
+                    made.insert(-1, opening(starts[at]))
+                at += 1
+            made.append(piece)
+            if piece == "</span>" and at in ends:
+                ends.remove(at)
+                made.append("</a>")
+        return match[1] + "".join(made)
 
-    def uri(name):
-        entry = app.env.domains["py"].objects[name.resolved_location]
-        page = app.builder.get_relative_uri(pagename, entry.docname)
-        return f"{page}#{entry.node_id}"
-
-    def warn(problem, text):
-        logger.warning("%s: %s", problem, text, location=pagename)
-
-    context["body"] = _BLOCK.sub(link, context["body"])
-    for transform in waiting:
-        first = transform.source.strip().partition("\n")[0]
-        warn("링크를 달 코드를 쪽에서 찾지 못했습니다", first)
-
-
-def _plain(html):
-    return unescape(re.sub("<[^>]*>", "", _LINE_NUMBER.sub("", html))).rstrip()
-
-
-def _link_name(lines, name, uri, repeated):
-    """여러 줄에 걸친 이름도 있습니다. 오른쪽 것부터 답니다(``a.b = a.b``).
-
-    쪽에서 되풀이되는 이름에는 Tab이 서지 않습니다. 처음 것과 같은 곳으로 갑니다.
-    이름을 찾았는지를 돌려줍니다.
-    """
-    first, last = name.lineno - 1, name.end_lineno
-    text = "\n".join(lines[first:last])
-    matches = list(re.finditer(construct_name_pattern(name), text))
-    if not matches:
-        return False
-    match = matches[-1]
-    start, end = match.end(1), match.end()
-    title = name.resolved_location
-    stop = ' tabindex="-1"' if repeated else ""
-    link = f'<a href="{uri}" title="{title}" class="sphinx-codeautolink-a"{stop}>'
-    linked = f"{text[:start]}{link}{text[start:end]}</a>{text[end:]}"
-    lines[first:last] = linked.split("\n")
-    return True
-
-
-class _Reader:
-    """쪽의 블록을 차례로 읽습니다.
-
-    블록마다 앞의 블록을 모두 이어 처음부터 다시 읽으면 쪽이 길수록 제곱으로 느려집니다.
-    앞의 것을 읽은 자리에서 이어 읽습니다.
-    """
-
-    def __init__(self):
-        self.source, self.statements, self.visitor = None, 0, None
-
-    def __call__(self, source, node):
-        tree = ast.parse(source)
-        if self.source is None or not source.startswith(self.source + "\n"):
-            self.statements, self.visitor = 0, ImportTrackerVisitor(node)
-        self.source, read = source, self.statements
-        self.statements, known = len(tree.body), len(self.visitor.accessed)
-        for statement in tree.body[read:]:
-            self.visitor.visit(statement)
-        return self.visitor.accessed[known:]
-
-
-class _Pages:
-    """``폴더 / "이름.rst"``를 우리 쪽의 확장자로 바꾸어 줍니다."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def __truediv__(self, name):
-        return (self.folder / name).with_suffix(".md")
-
-
-class DataCache(codeautolink.DataCache):
-    def __init__(self, cache_dir, src_dir):
-        super().__init__(cache_dir, src_dir)
-        self.src_dir = _Pages(self.src_dir)
+    if doctree is not None:
+        context["body"] = _BLOCK.sub(link, context["body"])
 
 
 def setup(app):
-    codeautolink.DataCache = DataCache
-    codeautolink.block.parse_names = _Reader()
-    codeautolink.link_html = lambda *_, **__: None
     app.connect("html-page-context", link_names)
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -22,13 +22,13 @@ from notebooks import code_cells, inputs, read_notebook
 from package import ROOT
 
 #: 두 번 실행하면 바이트까지 같은 출력이 나게 합니다. TensorFlow가 C++에서 파일 기술자에
-#: 바로 적는 알림은 셀의 출력이 아닙니다.
+#: 바로 적는 알림은 셀의 출력이 아닙니다. 커널은 짧게 살므로 쓰레기를 모으지 않습니다.
 KERNEL = [
     "--IPKernelApp.capture_fd_output=False",
     "--InteractiveShell.colors=nocolor",
     "--matplotlib=inline",
     "--InteractiveShellApp.exec_lines="
-    "import matplotlib; matplotlib.rcParams['svg.hashsalt'] = 'page'",
+    "import gc, matplotlib; gc.disable(); matplotlib.rcParams['svg.hashsalt'] = 'page'",
     "--InlineBackend.figure_formats={'svg'}",
     "--InlineBackend.print_figure_kwargs="
     "{'bbox_inches': 'tight', 'metadata': {'Date': None}}",
@@ -64,6 +64,9 @@ async def run_notebook(notebook, folder, timeout=600):
         notebook,
         timeout=timeout,
         startup_timeout=LONGEST_START,
+        shutdown_kernel="immediate",
+        coalesce_streams=True,  # 커널은 글을 때때로 나누어 보냅니다
+        record_timing=False,
         extra_arguments=KERNEL,
         on_cell_execute=remember,
     )
@@ -93,23 +96,16 @@ async def run_notebook(notebook, folder, timeout=600):
 
 def _check(cell):
     """출력을 우리 꼴로 다듬고, 알리지 않은 잘못을 찾습니다."""
-    del cell.metadata["execution"]
     kinds = {output.output_type for output in cell.outputs}
     if "raises-exception" in cell.metadata.get("tags", []) and "error" not in kinds:
         raise CellFailed(
             cell, 1, "raises-exception이라고 했는데 예외가 나지 않았습니다"
         )
-    merged = []
     for output in cell.outputs:
         if output.output_type == "error":  # 역추적에는 이 기계의 경로가 있습니다
             output["traceback"] = [f"{output.ename}: {output.evalue}"]
         elif output.get("name") == "stderr":
             raise CellFailed(cell, 1, f"표준 오류에 쓴 셀: {output.text.strip()}")
-        if merged and output.get("name") == "stdout" == merged[-1].get("name"):
-            merged[-1]["text"] += output.text  # 커널은 글을 때때로 나누어 보냅니다
-        else:
-            merged.append(output)
-    cell["outputs"] = merged
 
 
 def execute_stale(app, env, added, changed, removed):
@@ -118,29 +114,16 @@ def execute_stale(app, env, added, changed, removed):
     # 뒤에서부터: 오래 걸리는 실습이 마지막에 혼자 남지 않습니다.
     paths = [Path(env.doc2path(n)) for n in sorted(added | changed, reverse=True)]
     pages = {path: read_notebook(path) for path in paths}
-    stale = {path: page for path, page in pages.items() if not _known(cache, page)}
+    known = {record.hashkey for record in cache.list_cache_records()}
+    stale = {
+        path: page
+        for path, page in pages.items()
+        if cache.create_hashed_notebook(page)[1] not in known
+    }
     if failures := run_pages(stale, cache, app.config.nb_execution_timeout):
         # 예외로 알리면 Sphinx가 긴 보고서를 덧붙입니다. 할 말만 하고 멈춥니다.
         sys.exit("실행하지 못한 페이지가 있습니다.\n" + "\n".join(failures))
-    read = {env.path2doc(path): _known(cache, page) for path, page in pages.items()}
-    with_cells = {env.path2doc(p) for p, page in pages.items() if code_cells(page)}
-    env.executed = {  # 셀이 있는 쪽마다 저장된 출력의 번호
-        name: pk
-        for name, pk in (getattr(env, "executed", {}) | read).items()
-        if name not in removed and (name not in read or name in with_cells)
-    }
-    for record in cache.list_cache_records():
-        if record.pk not in {*read.values(), *env.executed.values()}:
-            cache.remove_cache(record.pk)
     return []
-
-
-def _known(cache, notebook):
-    """저장된 출력의 번호. 없으면 None입니다."""
-    try:
-        return cache.match_cache_notebook(notebook).pk
-    except KeyError:
-        return None
 
 
 def run_pages(pages, cache, timeout):
@@ -157,6 +140,9 @@ def run_pages(pages, cache, timeout):
             except CellFailed as failure:
                 failures.append(f"{path}:{_row(path, failure)}: {failure}")
                 return
+        for record in cache.list_cache_records():
+            if record.uri == str(path):  # 쪽마다 하나만 둡니다
+                cache.remove_cache(record.pk)
         bundle = CacheBundleIn(pages[path], str(path))
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
         if seconds:
@@ -193,4 +179,4 @@ def note_inputs(app, docname, content):
 def setup(app):
     app.connect("env-get-outdated", execute_stale)
     app.connect("source-read", note_inputs)
-    return {"parallel_read_safe": False, "env_version": 2}
+    return {"parallel_read_safe": False}

@@ -56,12 +56,10 @@ def letters(pages):
         rest = re.sub(r"(?s)<(script|style)\b.*?</\1>", "", page)
         for name, tags in (("math", "math"), ("code", "pre|code")):
             inside = re.compile(rf"(?s)<({tags})\b.*?</\1>")
-            for match in inside.finditer(rest):
-                found[name] |= _text(match[0])
+            found[name] |= _text("".join(m[0] for m in inside.finditer(rest)))
             rest = inside.sub("", rest)
         found["text"] |= _text(rest)
-        for match in BOLD.finditer(rest):
-            found["bold"] |= _text(match[0])
+        found["bold"] |= _text("".join(m[0] for m in BOLD.finditer(rest)))
     # 수식 안의 한글과, 코드의 글꼴에 없는 글자는 본문의 글꼴이 그립니다.
     found["text"] |= (found["math"] - DRAWN) | found["code"]
     for script in SCRIPTS.glob("*.js"):  # 스크립트가 화면에 적는 글

@@ -48,15 +48,7 @@ def translate_scripts(app, exception):
         path.write_text(script, encoding="utf-8")
 
 
-def speak_visible_text(app, pagename, templatename, context, doctree):
-    """myst-nb의 접는 셀은 눈에 보이는 한국어 대신 영어 이름표를 읽어 줍니다. 뗍니다."""
-    if "body" in context:
-        label = ' aria-label="Toggle hidden content"'
-        context["body"] = context["body"].replace(label, "")
-
-
 def setup(app):
     app.connect("autodoc-process-docstring", in_docstring)
-    app.connect("html-page-context", speak_visible_text)
     app.connect("build-finished", translate_scripts)
     return {"parallel_read_safe": True}

@@ -1,14 +1,26 @@
-"""쪽의 HTML을 다듬습니다: 표준에 어긋나는 곳, 그림의 크기, 떨어지면 안 되는 글."""
+"""쪽의 HTML을 다듬습니다: 표준에 어긋나는 곳, 그림의 크기, 떨어지면 안 되는 글.
+
+좁은 화면에서 ``(2, 1, 1, 4)`` 같은 벡터와 모양이 여러 줄로 흩어지면 읽을 수 없습니다.
+표에서 한글이 없는 짧은 칸에 ``short``라는 이름을 붙입니다. 표가 넘치면 표만 옆으로
+밉니다. 셀이 찍은 글은 문장이면 줄을 바꾸지만, 공백으로 칸을 맞춘 표와 행렬이면
+``columns``라는 이름을 붙여 옆으로 밉니다.
+"""
 
 import re
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.writers.html5 import HTML5Translator
 
 #: sphinx-exercise는 모든 연습과 해답의 안쪽에 같은 id를 답니다.
 REPEATED = {"exercise-content", "solution-content"}
 _IMAGE = re.compile(r'(<img [^>]*?src="[^"]*?_images/([^"/]+\.svg)")')
 _SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
+LONGEST = 32  # 글자. 수식은 기호 넷으로 셉니다
+WIDEST = 88  # 글자. 이보다 넓은 것은 표가 아니라 문장입니다
+#: '시드 5'는 줄 끝에서 갈라지지 않습니다.
+_COUNTED = re.compile(r"(?<=시드) (?=\d)")
+_COLUMNS = re.compile(r"\S {2,}\S|^ *\[+ *-?\d")
 #: myst-nb가 접힌 코드에 다는 이름. summary 안에는 문단이 설 수 없습니다.
 _FOLD = re.compile(r'<p class="((?:collapsed|expanded) admonition-title)">(.*?)</p>')
 
@@ -39,6 +51,38 @@ def mend_tree(app, doctree, docname):
     for node in list(doctree.findall(nodes.paragraph)):
         if any(isinstance(child, nodes.paragraph) for child in node):
             node.replace_self(node.children)
+    for entry in doctree.findall(nodes.entry):
+        if is_short(entry):
+            entry["classes"].append("short")
+        for text in list(entry.findall(nodes.Text)):
+            joined = _COUNTED.sub("\N{NO-BREAK SPACE}", text)
+            if joined != text:
+                text.parent.replace(text, nodes.Text(joined))
+    for block in doctree.findall(nodes.literal_block):
+        if "stream" in block["classes"] and is_aligned(block.astext()):
+            block["classes"].append("columns")
+
+
+def is_short(entry):
+    parts = (
+        "…" * 4 if isinstance(node.parent, nodes.math) else str(node)
+        for node in entry.findall(nodes.Text)
+    )
+    return bool(re.fullmatch(f"[^가-힣]{{1,{LONGEST}}}", "".join(parts)))
+
+
+def is_aligned(text):
+    """칸을 맞춘 줄이 셋 이상이고 모든 줄의 반 이상인가."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    aligned = [line for line in lines if _COLUMNS.search(line)]
+    narrow = all(len(line) <= WIDEST for line in lines)
+    return narrow and len(aligned) >= max(3, len(lines) / 2)
+
+
+def visit_citation(self, node):
+    """참고문헌을 목록의 항목으로 씁니다. docutils가 적는 역할은 폐기되었습니다."""
+    HTML5Translator.visit_citation(self, node)
+    self.body[-1] = self.body[-1].replace("doc-biblioentry", "listitem")
 
 
 def mend_page(app, pagename, templatename, context, doctree):
@@ -55,12 +99,16 @@ def mend_page(app, pagename, templatename, context, doctree):
         width, height = (round(float(points) * 4 / 3) for points in size.groups())
         return f'{match[1]} width="{width}" height="{height}"'
 
-    body = _FOLD.sub(r'<span class="\1">\2</span>', context["body"])
+    # myst-nb의 접는 셀은 눈에 보이는 한국어 대신 영어 이름표를 읽어 줍니다.
+    body = context["body"].replace(' aria-label="Toggle hidden content"', "")
+    body = _FOLD.sub(r'<span class="\1">\2</span>', body)
     body = _NUMBERED.sub(r"\1 joined\2", _JOINED.sub(_join, body))
     context["body"] = _IMAGE.sub(sized, body)
 
 
 def setup(app):
+    html = visit_citation, HTML5Translator.depart_citation
+    app.add_node(nodes.citation, override=True, html=html)
     app.connect("doctree-resolved", mend_tree)
     app.connect("html-page-context", mend_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -73,6 +73,40 @@ def imports(source, folder=""):
     return found
 
 
+@functools.cache
+def definitions(source):
+    """정의하는 이름마다 (첫 줄, 끝 줄). 클래스 안의 것은 점으로 잇습니다."""
+    found = {}
+
+    def visit(body, prefix):
+        for node in body:
+            match node:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                    found[prefix + name] = start, node.end_lineno
+                    visit(node.body, f"{prefix}{name}.")
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)])
+                    | ast.AnnAssign(target=ast.Name(id=name))
+                ):
+                    found[prefix + name] = node.lineno, node.end_lineno
+
+    visit(ast.parse(source).body, "")
+    return found
+
+
+def origin(target):
+    """다른 모듈에서 가져와 내놓는 이름이면, 그것을 정의한 모듈에서의 이름입니다."""
+    known = modules()
+    module, name = split(target, known)
+    first, _, rest = name.partition(".")
+    if module and first and first not in definitions(read(known[module])):
+        for bound, original in imports(read(known[module]), folder_of(known[module])):
+            if bound == first:
+                return origin(f"{original}.{rest}".rstrip("."))
+    return target
+
+
 def dependencies(sources):
     """소스들이 가져오는 모듈과, 그 모듈이 다시 가져오는 모듈의 이름마다 그 파일입니다.
 

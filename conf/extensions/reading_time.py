@@ -44,14 +44,13 @@ def _is_folded_input(node):
 
 
 def measure(app, doctree):
+    """제목 아래에 놓을 것입니다(``chapters``)."""
     if not re.match(app.config.reading_time_pages, app.env.docname):
-        return
+        return []
     minutes = max(1, round(load(doctree) / (SYLLABLES * LINES)))
     app.env.metadata[app.env.docname]["minutes"] = minutes
-    title = next(doctree.findall(nodes.title))
     words = f"읽는 데 약 {minutes}분"
-    line = nodes.paragraph(words, words, classes=["reading-time"])
-    title.parent.insert(title.parent.index(title) + 1, line)
+    return [nodes.paragraph(words, words, classes=["reading-time"])]
 
 
 class minutes_of(nodes.Inline, nodes.TextElement):
@@ -83,6 +82,5 @@ def setup(app):
     app.add_config_value("reading_time_pages", "lectures/|practice/|paper/", "env", str)
     app.add_node(minutes_of)
     app.add_role("minutes", MinutesRole())
-    app.connect("doctree-read", measure, priority=900)
     app.connect("doctree-resolved", fill)
     return {"parallel_read_safe": True, "env_version": 3}

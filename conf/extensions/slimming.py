@@ -68,15 +68,16 @@ def slim(app, exception):
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
+    static = out / "_static"
     for pattern in UNUSED:
-        for path in (out / "_static").glob(pattern):
+        for path in static.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     names = set()
     for path in out.rglob("*.html"):
         names |= names_in(path.read_text("utf-8"))
-    for path in out.rglob("*.js"):
+    for path in [*static.glob("*.js"), *static.glob("scripts/*.js")]:
         names |= words(path.read_text("utf-8"))
-    for path in (out / "_static").rglob("*.css"):
+    for path in static.rglob("*.css"):
         if not (OURS / path.name).exists():
             path.write_text(purge(path.read_text("utf-8"), names), "utf-8")
 

@@ -8,7 +8,6 @@
 """
 
 import re
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +22,6 @@ PYTHON_LANGUAGES = {
 
 _CELLS = DirectiveLexer("code-cell")
 _FENCES = FencedCodeBlockLexer("pycon|python")
-_PARAGRAPHS = re.compile(r"^ *>>> .*\n(?:.*\S.*\n)*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -39,28 +37,19 @@ class Snippet:
 def find_snippets(path, text=None):
     """페이지 하나의 실행되는 블록을 나오는 순서대로 돌려줍니다."""
     text = Path(path).read_text(encoding="utf-8") if text is None else text
-    found = _in_rst(text) if Path(path).suffix == ".rst" else _in_myst(text)
-    return sorted(found, key=lambda snippet: snippet.line)
-
-
-def is_doctest(source):
-    return re.search(r"^\s*>>> ", source, re.MULTILINE) is not None
-
-
-def _in_myst(text):
-    document = Document(text, "")
+    document, found = Document(text, ""), []
     for kind, lexer in (("cell", _CELLS), ("doctest", _FENCES)):
         for region in lexer(document):
             source, options = region.lexemes["source"], region.lexemes.get("options")
             line = text.count("\n", 0, region.start + source.offset) + 1
             if kind == "cell" or is_doctest(source):
-                yield Snippet(kind, source.rstrip("\n"), line, _tags(options or {}))
+                tags = _tags(options or {})
+                found.append(Snippet(kind, source.rstrip("\n"), line, tags))
+    return sorted(found, key=lambda snippet: snippet.line)
 
 
-def _in_rst(text):
-    for block in _PARAGRAPHS.finditer(text + "\n"):
-        line = text.count("\n", 0, block.start()) + 1
-        yield Snippet("doctest", textwrap.dedent(block[0]).rstrip("\n"), line)
+def is_doctest(source):
+    return re.search(r"^\s*>>> ", source, re.MULTILINE) is not None
 
 
 def _tags(options):

@@ -26,30 +26,29 @@ BOXES = (nodes.Admonition, exercise_node, exercise_enumerable_node, solution_nod
 STORED = re.compile(r"docs/[\w/]+\.(?:json|toml)")
 
 
-def _is_offered(app, page):
+def _is_offered(app, page, doctree):
     """셀이 있는 쪽은 모두. 길잡이인 첫 쪽과 ``notebook: none``인 쪽은 뺍니다."""
-    wanted = app.env.metadata[page].get("notebook") != "none"
-    return wanted and page in app.env.executed and page != app.config.root_doc
+    if app.env.metadata[page].get("notebook") == "none" or page == app.config.root_doc:
+        return False
+    return any("cell_index" in box for box in doctree.findall(nodes.container))
 
 
-def add_link(app, doctree):
-    """제목 아래에 노트북으로 가는 링크를 답니다."""
+def links_to_notebook(app, doctree):
+    """제목 아래에 놓을 것입니다(``chapters``)."""
     page = app.env.docname
-    if not _is_offered(app, page):
-        return
+    if not _is_offered(app, page, doctree):
+        return []
     name = f"{page.rpartition('/')[2]}.ipynb"
     links = [f'<a href="{name}" download>노트북 내려받기</a>']
     if match := re.match(r"https://github\.com/(.+?)/?$", app.config.repository_url):
         # 지은 사이트를 올리는 가지입니다.
         address = f"https://colab.research.google.com/github/{match[1]}/blob/gh-pages"
         links.append(f'<a href="{address}/{page}.ipynb">Colab에서 열기</a>')
-    line = nodes.raw("", " · ".join(links), format="html", classes=["take-along"])
-    title = next(doctree.findall(nodes.title))
-    title.parent.insert(title.parent.index(title) + 1, line)
+    return [nodes.raw("", " · ".join(links), format="html", classes=["take-along"])]
 
 
 def write_notebook(app, pagename, templatename, context, doctree):
-    if doctree is None or not _is_offered(app, pagename):
+    if doctree is None or not _is_offered(app, pagename, doctree):
         return
     source = read_notebook(app.env.doc2path(pagename))
     cells = executed(source, app.config.nb_execution_cache_path).cells
@@ -243,6 +242,5 @@ def _inline(node):
 
 
 def setup(app):
-    app.connect("doctree-read", add_link, priority=899)  # 읽는 시간의 아래
     app.connect("html-page-context", write_notebook)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -23,7 +23,7 @@ def borrowed(env):
         times(env),
         env.toc_secnumbers,
         env.toc_fignumbers,
-        env.shown_sources,
+        {page: of.get("shown_sources") for page, of in env.metadata.items()},
         env.written_exercises,
         domains,
         {c.key: c.formatted_entry.label for c in env.domaindata["cite"]["citations"]},
@@ -55,9 +55,8 @@ def choose(app, env):
         for path in [*stale, *out.glob("_static/**/*.css")]:
             path.unlink()
         return []
-    if before:
-        shutil.rmtree(out)
-        out.mkdir()
+    shutil.rmtree(out)
+    out.mkdir()
     return sorted(env.found_docs)
 
 
