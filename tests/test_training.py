@@ -194,8 +194,6 @@ def test_padding_is_what_the_data_to_score_says():
 
     pairs = reversals(20, seed=1, longest=6)  # 1번 토큰은 나오지 않습니다
     assert evaluate(guess_padding, Batches(pairs, 30, pad_id=1)).accuracy == 0
-    with pytest.raises(TypeError, match="data에는 Batches.*list"):
-        evaluate(guess_padding, pairs)
 
 
 def test_the_validation_loss_of_training_is_the_loss_of_evaluate(tmp_path):
