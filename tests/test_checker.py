@@ -272,6 +272,78 @@ def test_two_runs_say_the_same_and_leave_the_random_numbers_alone():
     assert python == random.getstate()
 
 
+class InNumpy:
+    """가중치가 `start(모양)`에서 시작하는 멀티 헤드 어텐션. 이어받아 바꿉니다."""
+
+    start, scaled = staticmethod(np.zeros), True
+
+    def __init__(self, d_model, num_heads):
+        self.num_heads = num_heads
+        self.maps = [self.start((d_model, d_model)) for _ in range(4)]
+
+    def __call__(self, query, key, value, mask):
+        *maps, output = self.maps
+        q, k, v = (x @ one for x, one in zip((query, key, value), maps))
+        q, k, v = (
+            x.reshape(*x.shape[:2], self.num_heads, -1).swapaxes(1, 2)
+            for x in (q, k, v)
+        )
+        scores = q @ k.swapaxes(2, 3) / (np.sqrt(q.shape[-1]) if self.scaled else 1)
+        weights = np.exp(np.where(mask, scores, -1e9))
+        joined = (weights / weights.sum(-1, keepdims=True) @ v).swapaxes(1, 2)
+        return joined.reshape(query.shape) @ output
+
+
+def tiny(shape):
+    return np.random.default_rng(0).normal(0, 1e-3, shape)
+
+
+@pytest.mark.parametrize("start", [np.zeros, tiny])
+def test_weights_too_small_to_tell_hide_no_mistake(start):
+    right = type("Right", (InNumpy,), {"start": staticmethod(start)})
+    wrong = type("Wrong", (right,), {"scaled": False})
+    assert check(right, "multi_head_attention").passed
+    assert check(wrong, "multi_head_attention").mistakes == (8,)
+    for made in (right(4, 2), wrong(4, 2)):
+        before = np.copy(made.maps)
+        assert check(made, "multi_head_attention").verdict == "unjudged"
+        assert np.array_equal(made.maps, before)  # 남이 만든 것은 고치지 않습니다
+
+
+def test_what_is_made_and_not_used_is_wrong():
+    class Idle:
+        def __init__(self, d_model):
+            self.gamma, self.beta = np.ones(d_model), np.zeros(d_model)
+
+        def __call__(self, x, sublayer_output):
+            x = x + sublayer_output
+            spread = np.sqrt(x.var(-1, keepdims=True) + 1e-6)
+            return (x - x.mean(-1, keepdims=True)) / spread
+
+    class Used(Idle):
+        def __call__(self, x, sublayer_output):
+            return self.gamma * super().__call__(x, sublayer_output) + self.beta
+
+    assert check(Idle, "add_norm").verdict == "wrong"
+    assert check(Used, "add_norm").passed
+
+
+def test_what_answers_differently_each_time_is_told_so():
+    class Restless(InNumpy):
+        def __call__(self, query, key, value, mask):
+            self.maps = [np.random.normal(size=one.shape) for one in self.maps]
+            return super().__call__(query, key, value, mask)
+
+    report = check(Restless, "multi_head_attention")
+    assert report.verdict == "wrong" and "두 번" in str(report)
+
+
+def test_a_right_mask_of_another_shape_is_told_so():
+    assert "(1, 2)" in str(check(lambda ids: ids != 0, "padding_mask"))
+    ours = check(lambda ids: (ids != 0)[:, None, None], "padding_mask")
+    assert ours.passed and "모양" not in str(ours)
+
+
 @pytest.mark.parametrize(
     "arguments, named, error, said",
     [

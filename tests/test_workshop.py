@@ -208,7 +208,7 @@ def test_a_reader_is_told_each_time_and_finds_all_again(visit):
     marked = box.locator(".cm-wrong")
 
     wrote(box, RIGHT.replace(" / np.sqrt(query.shape[-1])", ""))
-    assert checked(box) == "아는 실수입니다."
+    assert checked(box) == "목록에 있는 실수입니다."
     link = box.locator(".verdict a")
     assert link.inner_text() == "실수 8: √d_k로 나누지 않는다"
     assert link.get_attribute("href") == "../paper/mistakes.html#mistake-8"
@@ -279,7 +279,7 @@ def test_two_editors_on_a_phone_and_a_runtime_that_comes_late(tab):
         ahead,
         "import numpy as np\n\n\ndef look_ahead_mask(n):\n    return np.tri(n, k=-1)\n",
     )
-    assert checked(ahead) == "아는 실수입니다."
+    assert checked(ahead) == "목록에 있는 실수입니다."
     assert not padding.locator(".verdict").is_visible()
     wrote(
         padding,
@@ -312,9 +312,9 @@ def test_from_a_server_by_keyboard_alone(browser, served):
         page.wait_for_selector(".cm-editor.cm-focused")
         page.keyboard.press("Control+A")
         page.keyboard.type("def attention(query, key, value, mask=None):\n")
-        page.keyboard.type("pass")  # 앞 줄 다음이라 들여 써집니다
+        page.keyboard.type("x / y")  # 앞 줄 다음이라 들여 써집니다
         page.keyboard.press("Tab")
-        assert "        pass" in page.inner_text(".cm-content")
+        assert "        x / y" in page.inner_text(".cm-content")
         page.keyboard.press("Control+Z")
         page.keyboard.press("Escape")
         page.keyboard.press("Tab")

@@ -2,8 +2,8 @@
 (() => {
   const VERDICTS = {
     right: "맞습니다",
-    known: "아는 실수입니다",
-    wrong: "틀렸습니다. 아는 실수는 아닙니다",
+    known: "목록에 있는 실수입니다",
+    wrong: "틀렸습니다. 목록에 있는 실수는 아닙니다",
     unjudged: "모르겠습니다",
     unwritten: "아직 적지 않았습니다",
     failed: "실행하지 못했습니다",
@@ -38,6 +38,8 @@
     check.className = "check";
     halt.hidden = true;
     const editor = notesEditor(place, text, `${title} 편집기`, () => changed(editor.text));
+    // 쪽의 단축키가 편집기의 글자를 가져가지 않게 합니다. 빗금(/)은 검색을 엽니다
+    place.addEventListener("keydown", (event) => event.stopPropagation());
     editor.focus();
 
     async function run() {
@@ -161,10 +163,16 @@
       if (answer.line) {
         verdict.append(make("p", {}, `${answer.line}번째 줄을 보세요. 편집기에 표시했습니다.`));
       }
-      if (answer.given) {
+      if (answer.verdict === "right") {
+        const list = `${document.documentElement.dataset.content_root}practice/workshop.html`;
+        const next = make("a", { href: list }, "작업장");
+        verdict.append(make("p", {}, "다음에 쓸 것은 ", next, "에 있습니다."));
+      }
+      if (answer.given && answer.verdict !== "unwritten") {
+        const given = answer.verdict === "failed" ? "난 오류" : "나온 값";
         const inputs = Object.entries(answer.inputs).map(([key, value]) => draw(`넣은 ${key}`, value));
         const outputs = [draw(answer.wanted, answer.expected, answer.given),
-          draw("나온 값", answer.given, answer.expected)];
+          draw(given, answer.given, answer.expected)];
         verdict.append(make("div", { className: "grids" }, ...inputs, ...outputs));
       }
       const words = make("pre", { tabIndex: 0 }, answer.message);

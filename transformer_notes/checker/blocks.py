@@ -6,7 +6,14 @@ import itertools
 import numpy as np
 
 from transformer_notes.checker import names, projections
-from transformer_notes.checker.kinds import Case, Kind, first, in_shape, to_array
+from transformer_notes.checker.kinds import (
+    PRE_NORM,
+    Case,
+    Kind,
+    first,
+    in_shape,
+    to_array,
+)
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.tensors import SINGLE, close, like
 from transformer_notes.checker.weights import collect
@@ -215,7 +222,8 @@ class AddNorm(Kind):
         scales = [a.ravel() for _, a in collect(group.built) if a.size == width]
         ones, zeros = np.ones(width), np.zeros(width)
         ways = [(scale, zeros, scale, zeros) for scale in scales]
-        ways.append((ones, zeros, ones, zeros))
+        if not scales:  # 있는데 쓰지 않은 것은 없는 것과 다릅니다
+            ways.append((ones, zeros, ones, zeros))
         if len(scales) < 4:
             ways += [pair * 2 for pair in itertools.permutations(scales, 2)]
         elif len(scales) == 4:  # 정규화하는 층이 둘입니다
@@ -271,6 +279,9 @@ class AddNorm(Kind):
         if tiny and outcome.value is not None and outcome.tolerance > SINGLE:
             return True  # 반정밀도의 분산은 이렇게 작은 입력에서 0이 됩니다
         return super().agrees(outcome, case, switches, reading)
+
+    def remark(self, trial, reading):
+        return PRE_NORM if reading.before else ""
 
     def symptoms(self, trial):
         rng, width = np.random.default_rng(1), trial.groups[0].size[0]

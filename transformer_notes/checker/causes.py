@@ -32,8 +32,24 @@ KNOWN_FACTORS = {
 
 def causes(trial):
     """값이 어긋난 까닭의 (문장, `Example`)를 냅니다."""
+    yield from _random(trial)
     yield from _not_a_number(trial)
     yield from _factor_or_offset(trial)
+
+
+def _random(trial):
+    """같은 것을 두 번 넣어 다른 값이 나오면, 다른 성질은 뜻이 없습니다."""
+    group = trial.groups[0]
+    for case, outcome in group.pairs():
+        again = trial.call(case, group).value
+        if outcome.value is None or again is None:
+            continue
+        if not close(again, outcome.value):
+            yield (
+                "같은 것을 두 번 넣었는데 값이 다릅니다. 가중치는 만들 때 정하세요.",
+                Example(case.inputs, outcome.value, again, wanted="처음 나온 값"),
+            )
+        return
 
 
 def _not_a_number(trial):

@@ -17,6 +17,10 @@ from transformer_notes.checker.tensors import loaded, to_backend
 SEED = 2017
 #: 모든 종류에 있는 실수: 배치의 크기가 굳습니다.
 BATCH = 41
+TOO_SMALL = (
+    "가중치가 0이거나 너무 작아, 실수가 있어도 같은 값이 나옵니다. "
+    "더 큰 수로 만들어 다시 확인하세요."
+)
 
 
 def check(candidate, what, *, mask_true="attend", adapter=None):
@@ -269,7 +273,39 @@ def _explained(trial, explained):
         examples.setdefault(found, example)
     if examples:
         return messages.known(candidate, examples)
-    return messages.right(candidate)
+    if candidate.ready and not explained.frozen and _too_small(trial, explained):
+        return messages.unjudged(candidate, TOO_SMALL)
+    return messages.right(candidate, kind.remark(trial, explained.readings[0]))
+
+
+def _too_small(trial, explained):
+    """만들어진 것의 가중치가 작아, 실수를 해도 오차 안에서 같은 값이 되는지 봅니다."""
+    kind = trial.kind
+    found = weights.collect(trial.groups[0].built)
+    if not (kind.factory and any(array.ndim for _, array in found)):
+        return False
+    pairs = [
+        (case, outcome, reading)
+        for group, reading in zip(trial.groups, explained.readings)
+        for case, outcome in group.pairs()
+        if outcome.value is not None
+    ]
+    values = (outcome.value[np.isfinite(outcome.value)] for _, outcome, _ in pairs)
+    if all(np.unique(value).size < 2 for value in values):
+        return True
+
+    def hidden(switches):
+        """마지막 비트는 다른데 모두 맞는지. 비트까지 같으면 같은 계산입니다."""
+        same = True
+        for case, outcome, reading in pairs:
+            if not kind.agrees(outcome, case, switches, reading):
+                return False
+            ours = kind.reference(case, frozenset(), reading)
+            same &= np.array_equal(kind.reference(case, switches, reading), ours, True)
+        return not same
+
+    every = (frozenset([switch]) for switch in kind.switches)
+    return any(map(hidden, filter(kind.compatible, every)))
 
 
 def _example(trial, explained, wanted):

@@ -13,6 +13,9 @@ import numpy as np
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.tensors import close, to_numpy
 
+#: 맞지만 논문과 다른 것에 덧붙일 말.
+PRE_NORM = "하위 층의 앞에서 정규화합니다(pre-norm). 논문은 뒤에서 합니다(post-norm)."
+
 
 class Misfit(Exception):
     """후보의 결과가 견줄 수 있는 꼴이 아닙니다. 글이 그 까닭입니다."""
@@ -168,6 +171,10 @@ class Kind:
     def symptoms(self, trial):
         """기준과 견주어서는 보이지 않는 실수의 (번호, `Example`)를 냅니다."""
         return ()
+
+    def remark(self, trial, reading):
+        """맞는 것에 덧붙일 말입니다."""
+        return ""
 
     def properties(self, trial):
         """어긋난 성질의 (문장, `Example`)를 냅니다. 아는 실수가 아닐 때 부릅니다."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from transformer_notes.checker import names
 from transformer_notes.checker.attention import attend, roles
-from transformer_notes.checker.kinds import Case, Kind, in_shape, to_array
+from transformer_notes.checker.kinds import PRE_NORM, Case, Kind, in_shape, to_array
 from transformer_notes.checker.layer_weights import read_layers, width_of
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.tensors import close
@@ -310,6 +310,9 @@ class _Block(Kind):
         scale = np.abs(expected).max()
         # 유한하지 않으면 아래의 비교는 거짓입니다
         return bool(far.max() <= max(outcome.tolerance, LOOSE) * scale)
+
+    def remark(self, trial, reading):
+        return PRE_NORM if reading.norm_first else ""
 
     def placed(self, mask, style, mask_true):
         """마스크 (batch, 1 또는 length, length)를 그 꼴로, 후보의 뜻대로 바꿉니다."""

@@ -10,10 +10,18 @@ class _Mask(Kind):
     """마스크를 만드는 것. 견줄 때에는 1이 '봄'입니다."""
 
     gives_mask = True
+    #: 돌려줄 마스크의 축의 수.
+    axes = 2
 
     def polar(self, visible, switches):
         """볼 자리를 1로 적습니다. 2는 뒤집습니다."""
         return (np.asarray(visible) != ("2" in switches)).astype(int)
+
+    def remark(self, trial, reading):
+        shape = np.shape(trial.groups[0].outcomes[0].raw)
+        if len(shape) == self.axes:
+            return ""
+        return f"모양은 {shape}로 {self.returns}와 다르지만 같은 것을 가립니다."
 
     def zero_one(self, raw):
         array = to_array(raw)
@@ -31,6 +39,7 @@ class PaddingMask(_Mask):
 
     name = "padding_mask"
     title = "패딩 마스크"
+    axes = 4
     arguments = (names.TOKEN_IDS,)
     shapes = {"token_ids": "정수, (batch, length), 패딩은 0"}
     returns = "참과 거짓, (batch, 1, 1, length)"

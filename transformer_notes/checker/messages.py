@@ -130,8 +130,9 @@ def link(number):
     return f"{PAGE}#mistake-{number}"
 
 
-def right(candidate):
-    return _report("right", candidate, "", notes=candidate.order())
+def right(candidate, remark=""):
+    notes = filter(None, (remark, *candidate.order()))
+    return _report("right", candidate, "", notes=notes)
 
 
 def unjudged(candidate, why):

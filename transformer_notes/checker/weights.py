@@ -19,22 +19,27 @@ def collect(target):
 
 
 def randomise(target, rng):
-    """우리가 만든 층과 모듈의 가중치를 모두 무작위로 바꿉니다.
+    """우리가 만든 것의 가중치를 무작위로 바꿉니다.
 
-    편향이 0이거나 정규화의 배율이 1이면 잘못 쓰여도 드러나지 않습니다.
+    편향이 0이거나 정규화의 배율이 1이면 잘못 쓰여도 드러나지 않습니다. 배열은 가중치가
+    아닐 수도 있으므로, 한 가지 수로 채운 것만 바꾸고 아주 작은 것은 키웁니다.
     """
     found, seen = [], set()
     _walk(target, "", found, seen, DEPTH)
     for _, array, holder in found:
-        if holder is None:
-            continue
         # 0에서 떨어진 값이어야 쓰이지 않은 가중치가 드러납니다
         value = rng.uniform(0.2, 0.9, array.shape) * rng.choice([-1, 1], array.shape)
         if hasattr(holder, "assign"):
             holder.assign(value)
-        else:
+        elif holder is not None:
             with loaded("torch").no_grad():
                 holder.copy_(to_backend(value, "torch"))
+        elif array.ndim and array.size and array.flags.writeable:
+            largest = np.abs(array).max()
+            if largest in (0, 1) and np.ptp(array) == 0:
+                array[...] = value
+            elif 0 < largest < 0.2:
+                array *= 0.9 / largest
 
 
 def torch_modules(target):
