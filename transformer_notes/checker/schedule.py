@@ -23,7 +23,7 @@ class Schedule(Kind):
     title = "학습률 스케줄"
     arguments = (names.STEP, names.D_MODEL, names.WARMUP)
     factory = (names.D_MODEL, names.WARMUP)
-    shapes = {"step": "1 이상의 수. 0과 정수도 넣어 봅니다"}
+    shapes = {"step": "0 이상의 정수나 실수"}
     returns = "스칼라"
     sizes = ((4, 10), (512, 4000))
     switches = ("34",)

@@ -13,8 +13,9 @@ class DecoderLayer:
 
     def __call__(self, x, memory, attention_mask=None, memory_mask=None):
         # x (batch, n_t, d_model), memory (batch, n_s, d_model)
-        # attention_mask: 답이 답을 볼 때, (batch, heads, n_t, n_t)로 늘어나는 불리언
-        # memory_mask: 답이 원문을 볼 때, (batch, heads, n_t, n_s)로 늘어나는 불리언
+        # attention_mask: 답이 답을 볼 때. (batch, heads, n_t, n_t)로 브로드캐스트
+        # memory_mask: 답이 원문을 볼 때. (batch, heads, n_t, n_s)로 브로드캐스트
+        # 두 마스크는 불리언이고 True는 봄입니다.
         # 어텐션은 (query, key, value, attention_mask)로 부릅니다.
         # 돌려줄 것: (batch, n_t, d_model)
         raise NotImplementedError

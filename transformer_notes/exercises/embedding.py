@@ -4,7 +4,7 @@ import numpy as np
 
 
 class Embedding:
-    """번호마다 표의 행을 찾고, 크기를 맞추어 내놓으세요."""
+    """번호마다 표의 행을 찾아 √d_model배 하세요."""
 
     def __init__(self, vocab_size, d_model):
         # 무작위로 표 (vocab_size, d_model)을 만드세요.

@@ -13,7 +13,7 @@ class EncoderLayer:
 
     def __call__(self, x, attention_mask=None):
         # x (batch, length, d_model)
-        # attention_mask: (batch, heads, length, length)로 늘어나는 불리언. True는 봄
+        # attention_mask: (batch, heads, length, length)로 브로드캐스트. True는 봄
         # 어텐션은 (query, key, value, attention_mask)로 부릅니다.
         # 돌려줄 것: (batch, length, d_model)
         raise NotImplementedError

@@ -12,7 +12,7 @@ class MultiHeadAttention:
 
     def __call__(self, query, key, value, attention_mask=None):
         # query (batch, n_q, d_model), key와 value (batch, n_k, d_model)
-        # attention_mask: (batch, heads, n_q, n_k)로 늘어나는 불리언. True는 봄
+        # attention_mask: 불리언, (batch, heads, n_q, n_k)로 브로드캐스트. True는 봄
         # 헤드로 나눈 모양은 (batch, heads, length, d_model // heads)입니다.
         # 돌려줄 것: (batch, n_q, d_model)
         raise NotImplementedError
