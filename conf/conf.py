@@ -48,7 +48,6 @@ extensions = [
     "execution",
     "fonts",
     "korean",
-    "listings",
     "live_cells",
     "markup",
     "mathematics",

@@ -1,4 +1,4 @@
-"""소스를 설명하는 글의 코드가 그 소스에 있는지 봅니다.
+"""소스를 설명하는 글의 코드가 그 소스에 있는지 봅니다(``page_checks``).
 
 ``definition``에 이어지는 목록은(사이에 문단 하나까지) 방금 보인 소스를 설명합니다.
 항목이 코드로 시작하면 그 코드는 보인 소스에 있어야 합니다. 나머지 코드는 부르는 예나
@@ -10,9 +10,6 @@ from pathlib import Path
 
 from package import modules, read
 from source_links import find_definition
-from sphinx.util import logging
-
-logger = logging.getLogger(__name__)
 
 _DEFINITION = re.compile(r"(?:```+|:::+)\{definition\} *(\S+)")
 _ITEM = re.compile(r"[-*] |\s")
@@ -80,19 +77,3 @@ def _occurs(fragment, shown, anywhere):
     names = set(re.findall(r"[^\W\d]\w*", unquoted))
     package = "\n".join(read(path) for path in modules().values())
     return anywhere and names <= set(re.findall(r"\w+", package))
-
-
-def check_prose(app, doctree):
-    path = app.env.doc2path(app.env.docname)
-    for line, fragment, targets in stale_fragments(path):
-        logger.warning(
-            "설명하는 코드가 소스에 없습니다: %s (%s)",
-            fragment,
-            ", ".join(targets),
-            location=f"{path}:{line}",
-        )
-
-
-def setup(app):
-    app.connect("doctree-read", check_prose)
-    return {"parallel_read_safe": True}

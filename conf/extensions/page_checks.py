@@ -1,9 +1,10 @@
-"""빌드가 페이지마다 확인하는 것: 파이썬은 모두 실행되는가, 그림에 설명이 있는가."""
+"""빌드가 페이지마다 확인하는 것: 파이썬, 그림의 설명, 소스를 설명하는 글."""
 
 from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
+from listings import stale_fragments
 from snippets import PYTHON_LANGUAGES, find_snippets, is_doctest
 from sphinx.util import logging
 
@@ -58,6 +59,17 @@ def check_alt_text(app, doctree):
             logger.warning("그림에 대체 텍스트(alt)가 없습니다", location=image)
 
 
+def check_prose(app, doctree):
+    path = app.env.doc2path(app.env.docname)
+    for line, fragment, targets in stale_fragments(path):
+        logger.warning(
+            "설명하는 코드가 소스에 없습니다: %s (%s)",
+            fragment,
+            ", ".join(targets),
+            location=f"{path}:{line}",
+        )
+
+
 def unwrap_untitled_sections(app, doctree):
     """sphinx-exercise가 본문을 담는 제목 없는 절을 상자로 바꿉니다.
 
@@ -71,5 +83,6 @@ def unwrap_untitled_sections(app, doctree):
 def setup(app):
     app.connect("doctree-read", unwrap_untitled_sections, priority=400)
     app.connect("doctree-read", check_python_runs)
+    app.connect("doctree-read", check_prose)
     app.connect("doctree-read", check_alt_text, priority=100)
     return {"parallel_read_safe": True}
