@@ -21,7 +21,7 @@ LARGEST_HISTORY = 2**26  # 읽을 기록의 가장 큰 크기, 바이트
 def average_checkpoints(folder, n=5):
     """가장 새 체크포인트 n개의 가중치를 평균합니다 (6.1절).
 
-    논문은 10분마다 쓴 체크포인트를 base에서 5개, big에서 20개 평균했습니다.
+    논문은 base에서 10분마다 쓴 체크포인트 5개를, big에서는 20개를 평균했습니다.
 
     Args:
         folder: `train`의 폴더.
