@@ -312,9 +312,9 @@ def test_from_a_server_by_keyboard_alone(browser, served):
         page.wait_for_selector(".cm-editor.cm-focused")
         page.keyboard.press("Control+A")
         page.keyboard.type("def attention(query, key, value, mask=None):\n")
-        page.keyboard.type("x / y")  # 앞 줄 다음이라 들여 써집니다
+        page.keyboard.type("query / 2")  # 앞 줄 다음이라 들여 써집니다
         page.keyboard.press("Tab")
-        assert "        x / y" in page.inner_text(".cm-content")
+        assert "        query / 2" in page.inner_text(".cm-content")
         page.keyboard.press("Control+Z")
         page.keyboard.press("Escape")
         page.keyboard.press("Tab")

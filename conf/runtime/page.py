@@ -73,10 +73,11 @@ def answered(answer):
 
 def _judge(path, kind, name, mask_true):
     try:
-        candidate = find(load(path), name, path)
-    except LookupError as error:
-        return {"verdict": "failed", "message": error.args[0]}
-    try:
+        module = load(path)
+        try:
+            candidate = find(module, name, path)
+        except LookupError as error:
+            return {"verdict": "failed", "message": error.args[0]}
         report = check(candidate, kind, mask_true=mask_true)
     except BaseException as error:  # sys.exit도 여기로 옵니다
         return {"verdict": "failed", "message": explain(error, path)}
