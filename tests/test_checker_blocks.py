@@ -174,6 +174,8 @@ def half(x, y):
 def test_honest_norms_are_right(candidate):
     report = check(candidate, "add_norm")
     assert (report.passed, report.mistakes) == (True, ()), str(report)
+    before = isinstance(candidate, Pre) or getattr(candidate, "norm_first", False)
+    assert ("pre-norm" in str(report)) == (before or candidate is Pre)
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,7 @@ def test_an_encoder_layer_is_told_what_is_wrong(one, norm_first):
     known = with_norm_first(numbers(wrong)) if norm_first else numbers(wrong)
     assert report.mistakes == known, str(report)
     assert report.verdict == ("known" if wrong else "right")
+    assert wrong or ("pre-norm" in str(report)) == norm_first
 
 
 def some_and_all(pairs):

@@ -223,6 +223,7 @@ def test_a_reader_is_told_each_time_and_finds_all_again(visit):
     wrote(box, f"{HEAD}    print('한글')\n    return qury\n")
     assert checked(box) == "실행하지 못했습니다."
     assert marked.inner_text().strip() == "return qury"
+    assert "난 오류" in box.locator(".grids").inner_text()
     assert box.locator(".printed").inner_text().startswith("한글")
     wrote(box, f"import numpy as np\n{HEAD}    return np.ones((2**13, 2**14))\n")
     assert checked(box) == "메모리가 모자랍니다."
@@ -242,7 +243,8 @@ def test_a_reader_is_told_each_time_and_finds_all_again(visit):
 
     wrote(box, RIGHT)
     assert checked(box) == "맞습니다."
-    assert box.locator(".verdict.right").is_visible()
+    link = box.locator(".verdict.right a")
+    assert link.get_attribute("href") == "../practice/workshop.html"
     with page.expect_download() as download:
         box.get_by_role("button", name="파일로 받기").click()
     assert download.value.suggested_filename == "my_attention.py"
