@@ -282,6 +282,12 @@ class InNumpy:
         self.maps = [self.start((d_model, d_model)) for _ in range(4)]
 
     def __call__(self, query, key, value, mask):
+        return self.attend(query, key, value, mask)[0]
+
+    def drop(self, weights):
+        return weights
+
+    def attend(self, query, key, value, mask):
         *maps, output = self.maps
         q, k, v = (x @ one for x, one in zip((query, key, value), maps))
         q, k, v = (
@@ -289,9 +295,11 @@ class InNumpy:
             for x in (q, k, v)
         )
         scores = q @ k.swapaxes(2, 3) / (np.sqrt(q.shape[-1]) if self.scaled else 1)
-        weights = np.exp(np.where(mask, scores, -1e9))
-        joined = (weights / weights.sum(-1, keepdims=True) @ v).swapaxes(1, 2)
-        return joined.reshape(query.shape) @ output
+        scores = np.where(mask, scores, -1e9)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights = self.drop(weights / weights.sum(-1, keepdims=True))
+        joined = (weights @ v).swapaxes(1, 2)
+        return joined.reshape(query.shape) @ output, weights
 
 
 def tiny(shape):
@@ -308,6 +316,19 @@ def test_weights_too_small_to_tell_hide_no_mistake(start):
         before = np.copy(made.maps)
         assert check(made, "multi_head_attention").verdict == "unjudged"
         assert np.array_equal(made.maps, before)  # 남이 만든 것은 고치지 않습니다
+
+
+def test_weights_that_lost_some_before_the_mean_are_mistake_14():
+    class Shows(InNumpy):
+        __call__ = InNumpy.attend
+
+    class Lost(Shows):
+        def drop(self, weights):
+            kept = np.arange(weights.size).reshape(weights.shape) % 3 > 0
+            return weights * kept * 1.5
+
+    assert check(Shows, "multi_head_attention").passed
+    assert check(Lost, "multi_head_attention").mistakes == (14,)
 
 
 def test_what_is_made_and_not_used_is_wrong():
