@@ -60,6 +60,7 @@ extensions = [
     "slimming",
     "source_links",
     "take_along",
+    "tied_numbers",
     "whole",
     "workshop",
 ]

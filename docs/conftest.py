@@ -1,9 +1,12 @@
 """``pytest docs``: 모든 페이지와 README와 독스트링의 코드를 빠짐없이 실행합니다."""
 
 import contextlib
+import itertools
 import os
 import random
 import sys
+import tomllib
+from bisect import bisect
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestParser
 from pathlib import Path
 
@@ -13,10 +16,12 @@ from sybil import Region, Sybil
 from sybil.document import PythonDocStringDocument
 from sybil.evaluators.doctest import NUMBER, DocTestEvaluator
 from sybil.parsers.rest import DocTestParser as DocstringParser
+from tied_numbers import agrees, find
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 PACKAGE = ROOT / "transformer_notes"
+FACTS = DOCS / "paper" / "facts.toml"
 
 # 실수는 적힌 자릿수까지 비교합니다: 마지막 자리에서 1만큼의 차이를 받아들입니다.
 FLAGS = NUMBER | ELLIPSIS | NORMALIZE_WHITESPACE
@@ -38,6 +43,25 @@ def page_snippets(document):
             top = first + example.lineno
             last = top + (example.source + example.want).count("\n")
             yield Region(starts[top], starts[last] - 1, example, check_doctest)
+
+
+def page_numbers(document):
+    """Sybil 파서: 글에 적은 수를 그 자리에서 셈합니다. 블록 사이마다 한 항목입니다."""
+    lines = [snippet.line for snippet in find_snippets(document.path, document.text)]
+
+    def blocks_before(number):
+        return bisect(lines, document.text.count("\n", 0, number[0].start()) + 1)
+
+    for _, group in itertools.groupby(find(document.text), blocks_before):
+        numbers = list(group)
+        start, end = numbers[0][0].start(), numbers[-1][0].end()
+        yield Region(start, end, [rest for _, *rest in numbers], check_numbers)
+
+
+def check_numbers(example):
+    for written, expression in example.parsed:
+        value = eval(expression, example.namespace)
+        assert agrees(written, value), f"{written} = {expression}: 값은 {value}입니다"
 
 
 def run_cell(example):
@@ -64,6 +88,7 @@ class PageState:
         import tensorflow
 
         namespace["__name__"] = "__main__"
+        namespace["facts"] = tomllib.loads(FACTS.read_text(encoding="utf-8"))
         self.undo = contextlib.ExitStack()
         self.undo.callback(os.environ.update, dict(os.environ))
         self.undo.callback(os.environ.clear)
@@ -107,7 +132,7 @@ def _close_figures():
 pages, examples = PageState(), PageState()
 PAGES = Sybil(
     path=ROOT,
-    parsers=[page_snippets],
+    parsers=[page_snippets, page_numbers],
     patterns=["*.md"],
     setup=pages.set_up,
     teardown=pages.tear_down,

@@ -153,8 +153,7 @@ def guards(module):
     pages = [
         str(path.relative_to(ROOT))
         for page in filter(None, (lecture, ALSO.get(module)))
-        for path in ROOT.glob(f"docs/lectures/{page}.*")
-        if path.suffix in {".md", ".rst"}
+        for path in ROOT.glob(f"docs/*/{page}.md")
     ]
     # test_search는 사이트의 검색을 시험합니다.
     names = {name, lecture, "transformer" if module == "config" else ""} - {"search"}

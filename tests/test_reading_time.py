@@ -1,11 +1,11 @@
-"""읽는 시간: 보이는 글과 코드를 세고, 접힌 것과 연습문제는 세지 않는다."""
+"""읽는 시간: 보이는 것을 저마다의 빠르기로 세고, 그림의 코드와 해답은 세지 않는다."""
 
 import re
 
 import pytest
 
 HANGUL = "가" * 340 + "\n\n"  # 제목과 상자의 몇 글자가 더해져도 350을 넘지 않습니다
-LINES = "\n".join(f"print({n})" for n in range(12))
+LINES = "\n".join(f"x = {n}" for n in range(8))
 
 
 def cell(source, *tags):
@@ -21,15 +21,20 @@ def built(shared_book):
         conf.read_text(encoding="utf-8") + 'reading_time_pages = "timed"\n',
         encoding="utf-8",
     )
-    doctests = "\n".join(f">>> {n}\n{n}" for n in range(6))
+    doctests = "\n".join(f">>> {n}\n{n}" for n in range(8))
+    table = "| a |\n|---|\n" + "| b |\n" * 19
+    printed = HANGUL + cell("print('\\n'.join('x' * 20))", "hide-input")
     book.write(
         timed_prose=HANGUL * 2,
         timed_code=HANGUL + cell(LINES),
         timed_doctest=f"```pycon\n{doctests}\n```\n",
         timed_hidden=HANGUL + cell(LINES, "hide-input") + cell(LINES, "remove-cell"),
-        timed_folded=HANGUL
-        + "```{definition} masking.padding_mask\n:folded:\n```\n\n"
-        + "```{exercise} 문제\n:label: ex-a\n"
+        timed_definition=HANGUL
+        + "```{definition} masking.padding_mask\n:folded:\n```\n\n",
+        timed_formula="$$x$$\n\n$$y$$\n\n$$z$$\n",
+        timed_table=HANGUL + table,
+        timed_printed=printed,
+        timed_solved="```{exercise} 문제\n:label: ex-a\n"
         + HANGUL
         + "```\n\n"
         + "````{solution-start} ex-a\n:class: dropdown\n````\n\n"
@@ -48,9 +53,13 @@ def built(shared_book):
     [
         ("timed_prose", 2),
         ("timed_code", 2),
-        ("timed_doctest", 1),
+        ("timed_doctest", 2),
         ("timed_hidden", 1),
-        ("timed_folded", 1),
+        ("timed_definition", 2),
+        ("timed_formula", 3),
+        ("timed_table", 2),
+        ("timed_printed", 2),
+        ("timed_solved", 1),
     ],
 )
 def test_what_is_shown_counts(built, page, minutes):

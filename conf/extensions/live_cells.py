@@ -16,7 +16,7 @@ from docutils import nodes
 from notebooks import read_notebook
 from snippets import find_snippets
 
-PAGES = "lectures/"
+PAGES = "lectures/", "deeper/"
 #: 브라우저에 있는 모듈. 패키지의 것은 workshop.py가 담습니다.
 THERE = {"numpy", *sys.stdlib_module_names}
 THERE |= {"transformer_notes.checker", "transformer_notes.exercises.parts"}

@@ -1,6 +1,9 @@
 """쪽을 읽는 데 걸리는 시간을 제목 아래에 적습니다.
 
-한글 350자와 코드 열두 줄을 1분으로 셉니다. 접힌 코드와 연습문제는 세지 않습니다.
+보이는 것마다 1분에 읽는 양이 다릅니다(`PACE`). 꼼꼼히 읽은 독자들이 스물다섯 쪽에서
+말한 시간에 맞춘 수입니다. 그림을 그리는 접힌 코드와 해답은 세지 않고, 연습문제는
+묻는 글만 셉니다. 직접 쓰는 시간은 들어 있지 않습니다.
+
 다른 쪽에서는 ``{minutes}`` 역할로 부릅니다: ``{minutes}`lectures/attention` ``,
 별표를 쓰면 맞는 쪽을 모두 더합니다: ``{minutes}`lectures/*` ``.
 """
@@ -11,30 +14,37 @@ import re
 from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
-from sphinx_exercise.nodes import (
-    exercise_enumerable_node,
-    exercise_node,
-    solution_node,
-)
+from sphinx_exercise.nodes import solution_node
 
 logger = logging.getLogger(__name__)
 
-SYLLABLES, LINES = 350, 12  # 1분에 읽는 양
+#: 1분에 읽는 양: 한글의 글자, 펼친 코드와 접힌 정의와 출력의 줄, 수식, 표의 칸, 그림
+PACE = {"글자": 350, "코드": 8, "정의": 20, "출력": 20}
+PACE |= {"수식": 1, "칸": 20, "그림": 4 / 3}
 CODE = nodes.literal_block, nodes.doctest_block
-APART = exercise_node, exercise_enumerable_node, solution_node
-UNREAD = APART + (nodes.raw, nodes.comment)
+UNREAD = solution_node, nodes.raw, nodes.comment
 
 
 def load(node):
-    """보이는 글과 코드의 양. ``SYLLABLES * LINES``가 1분입니다."""
+    """마디를 읽는 데 걸리는 분."""
     if isinstance(node, nodes.Text):
-        return LINES * len(re.findall("[가-힣]", node))
-    if isinstance(node, UNREAD) or node.get("folded") or _is_folded_input(node):
+        return len(re.findall("[가-힣]", node)) / PACE["글자"]
+    if isinstance(node, UNREAD) or _is_folded_input(node):
         return 0
+    if node.get("folded"):
+        return _lines(node) / PACE["정의"]
     if isinstance(node, CODE):
-        shown = [] if "output" in node["classes"] else node.astext().splitlines()
-        return SYLLABLES * sum(bool(line.strip()) for line in shown)
-    return sum(map(load, node.children))
+        return _lines(node) / PACE["출력" if "output" in node["classes"] else "코드"]
+    if isinstance(node, nodes.math_block):
+        return 1 / PACE["수식"]
+    if isinstance(node, nodes.image):
+        return 1 / PACE["그림"]
+    here = 1 / PACE["칸"] if isinstance(node, nodes.entry) else 0
+    return here + sum(map(load, node.children))
+
+
+def _lines(node):
+    return sum(bool(line.strip()) for line in node.astext().splitlines())
 
 
 def _is_folded_input(node):
@@ -47,7 +57,7 @@ def measure(app, doctree):
     """제목 아래에 놓을 것입니다(``chapters``)."""
     if not re.match(app.config.reading_time_pages, app.env.docname):
         return []
-    minutes = max(1, round(load(doctree) / (SYLLABLES * LINES)))
+    minutes = max(1, round(load(doctree)))
     app.env.metadata[app.env.docname]["minutes"] = minutes
     words = f"읽는 데 약 {minutes}분"
     return [nodes.paragraph(words, words, classes=["reading-time"])]
@@ -79,8 +89,9 @@ def fill(app, doctree, docname):
 
 
 def setup(app):
-    app.add_config_value("reading_time_pages", "lectures/|practice/|paper/", "env", str)
+    pages = "lectures/|deeper/|practice/|paper/"
+    app.add_config_value("reading_time_pages", pages, "env", str)
     app.add_node(minutes_of)
     app.add_role("minutes", MinutesRole())
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "env_version": 3}
+    return {"parallel_read_safe": True, "env_version": 4}

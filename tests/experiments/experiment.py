@@ -55,7 +55,7 @@ class Experiment:
     @property
     def page(self):
         name = Path(self.program).stem
-        found = [*ROOT.glob(f"docs/*/{name}.md"), *ROOT.glob(f"docs/*/{name}.rst")]
+        found = list(ROOT.glob(f"docs/[!d]*/{name}.md"))  # 'deeper'는 빼고
         if len(found) != 1:
             raise ValueError(
                 f"프로그램에는 이름이 같은 쪽 하나가 필요합니다. 받은 것: {name}, 쪽 "

@@ -1,0 +1,34 @@
+"""글에 묶은 수: 적힌 자릿수까지 맞으면 받아들이고, 한 자리만 달라도 알아차린다."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tied_numbers import agrees, find
+
+VALUES = st.floats(-1e6, 1e6)
+
+
+@given(VALUES, st.integers(0, 4), st.sampled_from([1, -1]))
+def test_a_number_is_its_value_to_its_last_digit(value, decimals, step):
+    assert agrees(f"{value:,.{decimals}f}", value)
+    assert not agrees(f"{value + step * 1.6 * 10**-decimals:.{decimals}f}", value)
+
+
+@given(st.floats(0, 1), st.integers(0, 2), st.sampled_from([1, -1]))
+def test_a_percentage_is_of_a_share(value, decimals, step):
+    assert agrees(f"{value:.{decimals}%}", value)
+    moved = value + step * 1.6 * 10 ** -(decimals + 2)
+    assert not agrees(f"{moved:.{decimals}%}", value)
+
+
+@pytest.mark.parametrize(
+    "word, right, wrong", [("두", 2.3, 2.6), ("열", 9.6, 9.4), ("반", 0.6, 0.8)]
+)
+def test_a_word_is_a_whole_number(word, right, wrong):
+    assert agrees(word, right) and not agrees(word, wrong)
+
+
+def test_what_is_tied_is_found():
+    text = "정답률 {n}`97% = right.mean()`, 곧 {n}`두 = a['b']`배, `{n}`과 {n}`1`"
+    found = [(written, expression) for _, written, expression in find(text)]
+    assert found == [("97%", "right.mean()"), ("두", "a['b']")]
