@@ -327,8 +327,49 @@ def test_weights_that_lost_some_before_the_mean_are_mistake_14():
             kept = np.arange(weights.size).reshape(weights.shape) % 3 > 0
             return weights * kept * 1.5
 
+    class Shown(Shows):  # 출력은 맞고, 보여 주는 가중치만 지웠습니다
+        def __call__(self, query, key, value, mask):
+            output, weights = super().__call__(query, key, value, mask)
+            return output, Lost.drop(self, weights)
+
     assert check(Shows, "multi_head_attention").passed
     assert check(Lost, "multi_head_attention").mistakes == (14,)
+    report = check(Shown, "multi_head_attention")
+    assert report.mistakes == (14,)
+    assert not np.allclose(report.example.given, report.example.expected)
+
+
+def test_masks_of_layers_are_shown_as_they_were_put_in():
+    class Watched(InNumpy):
+        scaled, seen = False, []
+
+        def __call__(self, query, key, value, mask):
+            self.seen.append(np.array(mask))
+            return super().__call__(query, key, value, mask)
+
+    for meaning in ("attend", "hide"):
+        report = check(Watched, "multi_head_attention", mask_true=meaning)
+        shown = report.example.inputs["mask"]
+        assert any(np.array_equal(shown, mask) for mask in Watched.seen), meaning
+        assert shown.ndim == 4, meaning
+
+
+def test_a_wrong_guess_at_weights_out_of_reach_accuses_nobody():
+    elsewhere = {}
+
+    class Hidden(InNumpy):
+        start = staticmethod(np.random.default_rng(0).standard_normal)
+
+        def __init__(self, d_model, num_heads):
+            super().__init__(d_model, num_heads)
+            elsewhere[id(self)] = self.maps.pop(0)
+
+        def __call__(self, query, key, value, mask):
+            whole = InNumpy(query.shape[-1], self.num_heads)
+            whole.maps = [elsewhere[id(self)], *self.maps]
+            return whole(query, key, value, mask)
+
+    assert check(Hidden, "multi_head_attention").verdict == "unjudged"
 
 
 def test_what_is_made_and_not_used_is_wrong():

@@ -174,6 +174,8 @@
         const outputs = [draw(answer.wanted, answer.expected, answer.given),
           draw(given, answer.given, answer.expected)];
         verdict.append(make("div", { className: "grids" }, ...inputs, ...outputs));
+        const colors = "색이 진할수록 0에서 먼 수이고, 주황은 음수, 테두리는 다른 값입니다.";
+        if (answer.given.slices) verdict.append(make("p", { className: "legend" }, colors));
       }
       const words = make("pre", { tabIndex: 0 }, answer.message);
       const whole = make("details", {}, make("summary", {}, "검사기의 말 그대로"), words);

@@ -174,10 +174,18 @@ class Masked(Kind):
             return False  # NaN뿐이면 무엇이든 설명하고, 아무것도 설명하지 않습니다
         given = np.where(free[..., np.newaxis], 0, outcome.value)
         expected = np.where(free[..., np.newaxis], 0, expected)
-        if "14" not in switches:
-            return close(given, expected, outcome.tolerance)
+        if "14" not in switches and not close(given, expected, outcome.tolerance):
+            return False
         shown = weights_of(outcome.raw, weights.shape)
-        return shown is not None and dropped(shown, weights)
+        return ("14" in switches) == (shown is not None and dropped(shown, weights))
+
+    def compared(self, case, outcome, reading=None, switches=frozenset()):
+        example = super().compared(case, outcome, reading, switches)
+        _, weights, _ = self.expected(case, switches - {"14"}, reading)
+        shown = weights_of(outcome.raw, weights.shape)
+        if shown is None or not dropped(shown, weights):
+            return example
+        return Example(case.inputs, weights, shown, "나와야 할 가중치")
 
     def symptoms(self, trial):
         """학습할 때의 가중치는 행의 합이 1이 아니면 지워진 것입니다."""

@@ -160,6 +160,14 @@ class Trial:
         built = (group or self.groups[0]).built
         return self.candidate.call(built, arguments, self.backend, case, training)
 
+    def put(self, example):
+        """예의 마스크를 후보에 넣은 꼴과 뜻대로 보입니다."""
+        inputs = dict(example.inputs)
+        for name in inputs.keys() & set(self.kind.masks):
+            placed = inputs[name], self.style, self.candidate.mask_true
+            inputs[name] = self.kind.placed(*placed)
+        return dataclasses.replace(example, inputs=inputs)
+
     def within(self, other):
         """실행된 것이 모두 앞의 꼴과 같으면 다시 견주지 않습니다."""
         pairs = []
@@ -265,14 +273,15 @@ def _explained(trial, explained):
     if explained.wrong:
         group = trial.groups[0]
         example = Example(group.cases[0].inputs, given=group.outcomes[0].value)
-        return messages.unknown(candidate, explained.wrong, example)
+        return messages.unknown(candidate, explained.wrong, trial.put(example))
     examples = {n: _example(trial, explained, n) for n in explained.numbers}
     if not explained.frozen and (example := _unknown_batch(trial)):
         examples[BATCH] = example
     for found, example in kind.symptoms(trial):
         examples.setdefault(found, example)
     if examples:
-        return messages.known(candidate, examples)
+        shown = {found: trial.put(example) for found, example in examples.items()}
+        return messages.known(candidate, shown)
     if candidate.ready and not explained.frozen and _too_small(trial, explained):
         return messages.unjudged(candidate, TOO_SMALL)
     return messages.right(candidate, kind.remark(trial, explained.readings[0]))
@@ -342,11 +351,11 @@ def _unexplained(trial):
         for case, outcome in group.pairs():
             if outcome.misfit:
                 example = Example(case.inputs, given=_raw(outcome))
-                return messages.unknown(candidate, outcome.misfit, example)
+                return messages.unknown(candidate, outcome.misfit, trial.put(example))
     for sentence, example in itertools.chain(causes(trial), kind.properties(trial)):
-        return messages.unknown(candidate, sentence, example)
+        return messages.unknown(candidate, sentence, trial.put(example))
     for group in trial.groups:
-        if not group.readings:
+        if not group.readings or wrong_in(group.readings[0]):
             return messages.unjudged(candidate, _unread(group.built))
         if not kind.strict:
             return messages.unjudged(candidate, kind.unexplained)
@@ -355,7 +364,7 @@ def _unexplained(trial):
             if not kind.agrees(outcome, case, frozenset(), reading):
                 example = kind.compared(case, outcome, reading)
                 sentence = "식으로 계산한 값과 다릅니다."
-                return messages.unknown(candidate, sentence, example)
+                return messages.unknown(candidate, sentence, trial.put(example))
     raise AssertionError("설명되지 않은 후보에는 다른 사례가 있습니다")
 
 

@@ -193,20 +193,14 @@ def _report(verdict, candidate, said, parts=(), example=None, numbers=(), notes=
 
 
 def _as_given(candidate, example):
-    """참이 '가림'인 후보의 예는 후보가 받고 내는 대로 뒤집어 보입니다."""
-    if candidate.mask_true != "hide":
+    """참이 '가림'인 후보가 낸 마스크는 후보가 내는 대로 뒤집어 보입니다."""
+    if candidate.mask_true != "hide" or not candidate.kind.gives_mask:
         return example
-    inputs = {
-        name: ~value if name in candidate.kind.masks else value
-        for name, value in example.inputs.items()
-    }
     expected, given = (
-        1 - value
-        if candidate.kind.gives_mask and isinstance(value, np.ndarray)
-        else value
+        1 - value if isinstance(value, np.ndarray) else value
         for value in (example.expected, example.given)
     )
-    return dataclasses.replace(example, inputs=inputs, expected=expected, given=given)
+    return dataclasses.replace(example, expected=expected, given=given)
 
 
 def _wrap(text):
