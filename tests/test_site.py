@@ -94,19 +94,6 @@ def test_the_number_of_seeds_stays_with_its_word():
     assert {name: cells for name, cells in found.items() if cells} == {}
 
 
-def test_the_map_of_the_model_and_its_table_name_the_same_lectures(visit):
-    page = visit("lectures/overview.html")
-    drawn, listed = (
-        page.locator(where).evaluate_all(
-            "links => links.map(l => (l.href.baseVal ?? l.getAttribute('href'))"
-            ".split('#')[0])"
-        )
-        for where in ("#overview-map svg a", "#overview-map table a.reference")
-    )
-    assert len(drawn) > 20
-    assert set(drawn) == set(listed) - {"../reference/glossary.html"}
-
-
 def test_hangul_is_drawn_with_the_font_of_the_site(visit):
     page = visit("index.html")
     loaded = page.evaluate(
