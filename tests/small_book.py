@@ -46,8 +46,9 @@ class Book:
         settings = root / "conf" / "conf.py"
         settings.write_text(settings.read_text("utf-8").replace('    "fonts",\n', ""))
         (root / "README.rst").write_text("책\n==\n", encoding="utf-8")
-        (root / "docs").mkdir()
-        shutil.copy(ROOT / "docs" / "conftest.py", root / "docs")
+        (root / "docs" / "paper").mkdir(parents=True)
+        for name in ("conftest.py", "paper/facts.toml"):
+            shutil.copy(ROOT / "docs" / name, root / "docs" / name)
         self.html = root / "build" / "html"
 
     def write(self, **pages):
