@@ -37,7 +37,7 @@ def test_every_lecture_is_offered_as_a_notebook():
 
 # 저장된 결과, 그림, 예가 있는 쪽. 나머지의 셀은 쪽의 셀과 같은지만 봅니다.
 @pytest.mark.parametrize(
-    "name", ["lectures/embedding", "lectures/tokenization", "paper/questions"]
+    "name", ["deeper/embedding", "lectures/tokenization", "paper/questions"]
 )
 def test_a_notebook_runs_from_top_to_bottom_without_the_repository(name, tmp_path):
     notebook = nbformat.read(SITE / f"{name}.ipynb", as_version=4)
