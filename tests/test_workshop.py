@@ -20,6 +20,7 @@ from transformer_notes import exercises
 ROOT = Path(__file__).resolve().parents[1]
 RUNTIME = ROOT / "conf" / "runtime"
 LECTURES = sorted((ROOT / "docs" / "lectures").glob("*.md"))
+DEEPER = sorted((ROOT / "docs" / "deeper").glob("*.md"))
 FRAMEWORKS = re.compile(r"\b(?:keras|tensorflow|(?:Py)?[Tt]orch)\b|transformer_notes")
 DONE = "box => !box.querySelector('.check').disabled"
 
@@ -36,8 +37,8 @@ def judge():
 
 
 def solutions():
-    """강의의 풀이마다 (종류, 그 셀들, 맞는 것의 이름). 셀은 심은 실수도 확인합니다."""
-    for path in LECTURES:
+    """풀이마다 (종류, 그 셀들, 맞는 것의 이름). 셀은 심은 실수도 확인합니다."""
+    for path in LECTURES + DEEPER:
         text = path.read_text("utf-8")
         kinds = re.findall(r"^```\{write\} (\w+)", text, re.MULTILINE)
         cells = [s.source for s in find_snippets(path) if s.kind == "cell"]

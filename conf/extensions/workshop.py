@@ -78,7 +78,9 @@ class Workshop(SphinxDirective):
 def fill(app, doctree, docname):
     for place in list(doctree.findall(workshop)):
         items = []
-        for page, *_ in app.env.chapters:
+        # 더 깊이의 쪽은 번호가 같은 강의 다음입니다. 부록의 번호는 글자입니다.
+        order = sorted(app.env.chapters, key=lambda c: (isinstance(c[1], str), c[1]))
+        for page, *_ in order:
             address = app.builder.get_relative_uri(docname, page)
             for kind in app.env.written_exercises.get(page, ()):
                 title = html.escape(exercises.title(kind))
