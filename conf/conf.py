@@ -15,7 +15,7 @@ import stand_ins  # noqa: E402
 from snippets import MYST_EXTENSIONS  # noqa: E402
 from source_links import linkcode_resolve  # noqa: E402, F401
 
-stand_ins.install("tensorflow", "keras", "numpy", "matplotlib", "sklearn")
+stand_ins.install("tensorflow", "keras", "numpy", "matplotlib", "sklearn", "torch")
 
 project = "트랜스포머 노트"
 author = "트랜스포머 노트"

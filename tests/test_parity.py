@@ -1,8 +1,9 @@
-"""같은 가중치를 담으면 다른 라이브러리의 어텐션, 인코더, 디코더와 값도 기울기도 같다.
+"""같은 가중치를 담으면 다른 라이브러리의 어텐션, 층, 모델과 값도 기울기도 같다.
 
 Keras의 층은 test_multi_head_attention.py와 test_add_norm.py가 견줍니다.
 """
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,11 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from others import keras_hub, needs_keras_hub, needs_torch, torch
 
-from transformer_notes.decoder import Decoder, DecoderLayer
-from transformer_notes.encoder import Encoder, EncoderLayer
+from transformer_notes.decoder import DecoderLayer
+from transformer_notes.encoder import EncoderLayer
 from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.multi_head_attention import MultiHeadAttention
-from transformer_notes.transformer import TransformerConfig
+from transformer_notes.transformer import Transformer, TransformerConfig
+from transformer_notes.variants.feed_forward import GELUConfig
+
+if torch:
+    from transformer_notes import pytorch
 
 both_norms = pytest.mark.parametrize("norm_first", [False, True])
 
@@ -70,7 +75,7 @@ def fill(layer, generator):
 def ours(kind, case, norm_first):
     layer = kind(config(case, norm_first))
     shape = (None, None, layer.config.d_model)
-    layer.build(*[shape] * (2 if kind in (Decoder, DecoderLayer) else 1))
+    layer.build(*[shape] * (2 if kind is DecoderLayer else 1))
     return fill(layer, case.generator)
 
 
@@ -111,53 +116,10 @@ def assert_close(actual, expected, tolerance):
 # --- 우리의 가중치를 저쪽의 이름으로 ------------------------------------------------
 
 
-def named(values, prefix):
-    return {f"{prefix}.{name}": value for name, value in values.items()}
-
-
-def attention_for_torch(layer, read):
-    """torch는 행렬을 전치해 두고, 쿼리와 키와 값의 것을 위아래로 쌓습니다.
-
-    ``read``는 변수를 받아 그 값이나 기울기를 배열로 돌려줍니다.
-    """
-    maps = zip(*(layer.query_map, layer.key_map, layer.value_map))
-    inputs = [np.concatenate([read(w).T for w in kinds]) for kinds in maps]
-    output = [read(w).T for w in layer.output_map]
-    return {
-        **dict(zip(("in_proj_weight", "in_proj_bias"), inputs)),
-        **dict(zip(("out_proj.weight", "out_proj.bias"), output)),
-    }
-
-
-def norm_for_torch(norm, read):
-    return {"weight": read(norm.gamma), "bias": read(norm.beta)}
-
-
-def layer_for_torch(layer, read):
-    blocks = [("self_attn", layer.self_attention, layer.self_attention_norm)]
-    if isinstance(layer, DecoderLayer):
-        blocks.append(
-            ("multihead_attn", layer.cross_attention, layer.cross_attention_norm)
-        )
-    values, norms = {}, []
-    for name, attention, norm in blocks:
-        values |= named(attention_for_torch(attention, read), name)
-        norms.append(norm)
-    inner, inner_bias, outer, outer_bias = layer.feed_forward.weights
-    values |= {"linear1.weight": read(inner).T, "linear1.bias": read(inner_bias)}
-    values |= {"linear2.weight": read(outer).T, "linear2.bias": read(outer_bias)}
-    for number, norm in enumerate([*norms, layer.feed_forward_norm], start=1):
-        values |= named(norm_for_torch(norm.norm, read), f"norm{number}")
-    return values
-
-
-def stack_for_torch(stack, read):
-    values = {}
-    for number, layer in enumerate(stack.layers):
-        values |= named(layer_for_torch(layer, read), f"layers.{number}")
-    if stack.norm is not None:
-        values |= named(norm_for_torch(stack.norm, read), "norm")
-    return values
+def for_torch(layer, read):
+    """``read``는 변수를 받아 그 값이나 기울기를 배열로 돌려줍니다."""
+    shared = pytorch.shared_weights(layer)
+    return {name: pytorch.stacked(name, map(read, ws)) for name, ws in shared.items()}
 
 
 def layer_for_keras_hub(layer, read):
@@ -199,22 +161,8 @@ def value_of(variable):
 def gradient_of(layer, gradients):
     """변수를 받아 그 기울기를 돌려주는 함수입니다."""
     by_id = {id(w): g for w, g in zip(layer.trainable_variables, gradients)}
-    return lambda variable: np.asarray(by_id[id(variable)])
-
-
-def load(module, values):
-    """이름이 하나라도 남거나 모자라면 torch가 거절합니다."""
-    # 배열을 torch와 나누어 쓰지 않게 베낍니다.
-    module.load_state_dict({name: torch.tensor(v) for name, v in values.items()})
-    return module
-
-
-def assert_same_as_torch(layer, convert, call, inputs, module, call_module):
-    outputs, to_inputs, to_weights = run(call, inputs, layer.trainable_variables)
-    expected, to_their_inputs, to_their_weights = run_torch(call_module, inputs, module)
-    assert_close(tf.nest.flatten(outputs), expected, 1e-5)
-    assert_close(to_inputs, to_their_inputs, 1e-4)
-    assert_close(convert(layer, gradient_of(layer, to_weights)), to_their_weights, 1e-4)
+    # 임베딩의 기울기는 찾은 행만 있습니다. 표 전체로 폅니다.
+    return lambda variable: tf.convert_to_tensor(by_id[id(variable)]).numpy()
 
 
 # --- torch의 어텐션 -----------------------------------------------------------------
@@ -230,107 +178,104 @@ def test_attention_equals_torch_forward_and_backward(case, use_bias, shown):
     twin = torch.nn.MultiheadAttention(
         d_model, num_heads, bias=use_bias, batch_first=True
     )
-    load(twin, attention_for_torch(layer, value_of))
+    # 이름이 하나라도 남거나 모자라면 torch가 거절합니다.
+    values = for_torch(layer, value_of)
+    twin.load_state_dict({name: torch.tensor(v) for name, v in values.items()})
     query, memory = vectors(case, case.target), vectors(case, case.source)
     shape = (len(query), num_heads, query.shape[1], memory.shape[1])
     mask = case.generator.random(shape) < shown  # 헤드마다 다른 마스크
     mask[..., case.generator.integers(shape[-1])] = True  # 하나는 보여 줍니다
-    assert_same_as_torch(
-        layer,
-        attention_for_torch,
+    inputs = [query, memory, memory[..., ::-1].copy()]
+    outputs, to_inputs, to_weights = run(
         lambda *x: layer(*x, attention_mask=mask, return_weights=True),
-        [query, memory, memory[..., ::-1].copy()],
-        twin,
+        inputs,
+        layer.trainable_variables,
+    )
+    expected, to_their_inputs, to_their_weights = run_torch(
         lambda *x: twin(
             *x,
             attn_mask=torch.from_numpy(~mask).flatten(0, 1),  # torch는 True가 가림
             average_attn_weights=False,
         ),
-    )
-
-
-# --- torch의 인코더와 디코더 --------------------------------------------------------
-
-
-def torch_stack(stack, epsilon=1e-5):
-    """같은 가중치를 담은 torch의 스택.
-
-    torch.nn.Transformer는 언제나 마지막 정규화를 답니다. 스택을 따로 꺼내 post-norm에는
-    달지 않습니다. pre-norm에는 우리도 답니다.
-    """
-    settings, kind = stack.config, type(stack).__name__
-    layer = getattr(torch.nn, f"Transformer{kind}Layer")(
-        settings.d_model,
-        settings.num_heads,
-        settings.d_ff,
-        dropout=0.0,
-        layer_norm_eps=epsilon,
-        batch_first=True,
-        norm_first=settings.norm_first,
-    )
-    norm = torch.nn.LayerNorm(settings.d_model, epsilon) if stack.norm else None
-    # 경고를 막습니다. 디코더에는 없는 인자입니다.
-    options = {"enable_nested_tensor": False} if kind == "Encoder" else {}
-    twin = getattr(torch.nn, f"Transformer{kind}")(
-        layer, settings.num_layers, norm, **options
-    )
-    return load(twin, stack_for_torch(stack, value_of))
-
-
-def assert_encoder_same_as_torch(case, norm_first, epsilon=1e-5):
-    stack = ours(Encoder, case, norm_first)
-    twin = torch_stack(stack, epsilon)
-    assert_same_as_torch(
-        stack,
-        stack_for_torch,
-        lambda x: stack(x, attention_mask=padding_mask(case.source)),
-        [vectors(case, case.source)],
+        inputs,
         twin,
-        lambda x: twin(x, src_key_padding_mask=torch.tensor(case.source == 0)),
     )
+    assert_close(tf.nest.flatten(outputs), expected, 1e-5)
+    assert_close(to_inputs, to_their_inputs, 1e-4)
+    gradients = for_torch(layer, gradient_of(layer, to_weights))
+    assert_close(gradients, to_their_weights, 1e-4)
+
+
+# --- torch의 모델 -------------------------------------------------------------------
+
+
+def model_of(case, norm_first, **others):
+    settings = dataclasses.replace(config(case, norm_first), **others)
+    model = Transformer(settings)
+    model.build()
+    return fill(model, case.generator)
+
+
+def assert_model_same_as_torch(model, case, epsilon=1e-5):
+    twin = pytorch.to_torch(model)
+    for part in twin.modules():
+        if isinstance(part, torch.nn.LayerNorm):
+            part.eps = epsilon
+    both = case.source, case.target
+    logits, _, gradients = run(lambda: model(both), [], model.trainable_variables)
+    ids = [torch.tensor(ids).long() for ids in both]
+    (expected,), _, theirs = run_torch(lambda: twin(*ids), [], twin)
+    assert_close(logits, expected, 1e-4)
+    found = for_torch(model, gradient_of(model, gradients))
+    assert found.keys() == {name for name, grad in theirs.items() if grad is not None}
+    for name, gradient in found.items():
+        assert_close(gradient, theirs[name], 1e-3)
+
+
+settings = st.fixed_dictionaries(
+    {
+        "attention_bias": st.booleans(),
+        "tie_embeddings": st.booleans(),
+        "source_vocab_size": st.sampled_from([None, 11]),
+    }
+)
 
 
 @needs_torch
 @both_norms
-@given(case=cases())
-def test_encoder_equals_torch_forward_and_backward(norm_first, case):
-    assert_encoder_same_as_torch(case, norm_first)
-
-
-@needs_torch
-@both_norms
-@given(case=cases())
-def test_decoder_equals_torch_forward_and_backward(norm_first, case):
-    stack = ours(Decoder, case, norm_first)
-    twin = torch_stack(stack)
-    length = case.target.shape[1]
-    mask = look_ahead_mask(length) & padding_mask(case.target)
-    assert_same_as_torch(
-        stack,
-        stack_for_torch,
-        lambda x, memory: stack(
-            x,
-            memory,
-            attention_mask=mask,
-            memory_mask=padding_mask(case.source),
-        ),
-        [vectors(case, case.target), vectors(case, case.source)],
-        twin,
-        lambda x, memory: twin(
-            x,
-            memory,
-            tgt_mask=torch.ones(length, length, dtype=torch.bool).triu(1),
-            tgt_key_padding_mask=torch.tensor(case.target == 0),
-            memory_key_padding_mask=torch.tensor(case.source == 0),
-        ),
-    )
+@given(case=cases(), others=settings)
+def test_model_equals_torch_and_its_weights_come_back(norm_first, case, others):
+    model = model_of(case, norm_first, **others)
+    assert_model_same_as_torch(model, case)
+    back = pytorch.from_torch(pytorch.to_torch(model))
+    assert back.config == model.config
+    for ours_, theirs in zip(model.weights, back.weights, strict=True):
+        np.testing.assert_array_equal(ours_, theirs)
 
 
 @needs_torch
 @given(case=cases())
 def test_another_epsilon_is_noticed(case):
-    with pytest.raises(AssertionError):
-        assert_encoder_same_as_torch(case, False, epsilon=1e-3)  # Keras의 기본값
+    with pytest.raises(AssertionError):  # Keras의 기본값
+        assert_model_same_as_torch(model_of(case, False), case, epsilon=1e-3)
+
+
+@needs_torch
+def test_what_the_layers_of_torch_do_not_do_is_refused():
+    sizes = {"d_model": 8, "num_heads": 2, "num_layers": 1, "d_ff": 4}
+    for given_, name in (
+        (TransformerConfig(9, positions="learned", **sizes), "positions"),
+        (TransformerConfig(9, key_dim=3, **sizes), "key_dim"),
+        (TransformerConfig(9, value_dim=3, **sizes), "value_dim"),
+        (GELUConfig(9, **sizes), "GELUConfig"),
+    ):
+        with pytest.raises(ValueError, match=name):
+            pytorch.TorchTransformer(given_)
+    module = pytorch.TorchTransformer(TransformerConfig(9, **sizes))
+    assert not module.encoder.layers[0].self_attn.in_proj_bias.requires_grad
+    torch.nn.init.ones_(module.encoder.layers[0].self_attn.in_proj_bias)
+    with pytest.raises(ValueError, match="attention_bias"):
+        pytorch.from_torch(module)
 
 
 # --- keras-hub의 인코더 층과 디코더 층 ----------------------------------------------
