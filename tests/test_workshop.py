@@ -166,8 +166,8 @@ def apart(text):
 
 def test_a_cell_prints_in_the_browser_what_the_page_prints(visit):
     given = []
-    for path in LECTURES:
-        if (page := f"lectures/{path.stem}.html") in PAGES:
+    for path in LECTURES + DEEPER:
+        if (page := f"{path.parent.name}/{path.stem}.html") in PAGES:
             cells = [s.source for s in find_snippets(path) if s.kind == "cell"]
             tasks = [["run", setup, cells[i]] for i, setup in live_cells.live(path)]
             given += zip([page] * len(tasks), tasks, printed_on(page), strict=True)
