@@ -160,7 +160,7 @@ def test_the_closing_words_lead_to_the_next_chapter():
 
 
 def test_what_goes_on_sideways_fades_until_its_end(visit):
-    page = visit("lectures/since_2017.html", viewport={"width": 390, "height": 800})
+    page = visit("deeper/since_2017.html", viewport={"width": 390, "height": 800})
     boxes = "[...document.querySelectorAll('.bd-article :is(table, div.math)')]"
     wide = f"{boxes}.map(box => box.scrollWidth > box.clientWidth)"
     assert {*page.evaluate(wide)} == {True, False}
