@@ -28,6 +28,15 @@ def test_a_word_is_a_whole_number(word, right, wrong):
     assert agrees(word, right) and not agrees(word, wrong)
 
 
+@given(st.lists(VALUES, min_size=2, max_size=4), st.integers(0, 2))
+def test_a_vector_is_its_components(values, decimals):
+    parts = [f"{value:,.{decimals}f}" for value in values]
+    written = f"({', '.join(parts)})"
+    assert agrees(written, values)
+    assert not agrees(written, values[:-1])
+    assert not agrees(written, [*values[:-1], values[-1] + 2 * 10**-decimals])
+
+
 def test_what_is_tied_is_found():
     text = "정답률 {n}`97% = right.mean()`, 곧 {n}`두 = a['b']`배, `{n}`과 {n}`1`"
     found = [(written, expression) for _, written, expression in find(text)]

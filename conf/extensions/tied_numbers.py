@@ -3,7 +3,8 @@
 쪽에는 ``=`` 앞의 것만 보입니다. ``pytest docs``가 그 자리에서 뒤의 식을 셈해, 적힌
 자릿수까지 반올림하면 적힌 수인지 확인합니다. 논문의 수는 ``facts``에 있습니다
 (`paper/facts.toml`).
-수를 나타내는 말도 됩니다: ``{n}`두 = steps[1] / steps[0]` ``배.
+수를 나타내는 말과 벡터도 됩니다: ``{n}`두 = steps[1] / steps[0]` ``배,
+``{n}`(1, −2) = output[0]` ``.
 """
 
 import re
@@ -24,7 +25,10 @@ def find(text):
 
 
 def agrees(written, value):
-    """적힌 수가 그 값을 적힌 자릿수까지 반올림한 것인가."""
+    """적힌 수가 그 값을 적힌 자릿수까지 반올림한 것인가. 벡터는 성분마다 봅니다."""
+    if written.startswith("("):
+        parts, values = written[1:-1].split(", "), [*value]
+        return len(parts) == len(values) and all(map(agrees, parts, values))
     if written in WORDS:
         step = 0.5 if WORDS[written] == 0.5 else 1
         return abs(value - WORDS[written]) <= step / 2
