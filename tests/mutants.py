@@ -8,6 +8,10 @@
 TensorFlow를 가져온 프로세스 하나에서 고장마다 갈라져 나옵니다. 저장소의 사본에서
 고치므로 원래의 파일은 그대로입니다. 결과는 ``build/mutants.json``에 쌓이고, 멈추었다가
 같은 명령으로 이어 갑니다. 코드가 달라지면 처음부터 다시 셉니다.
+
+``--prose``를 주면 코드가 아니라 쪽의 글을 고장 냅니다. 글과 표와 그림의 설명에 적은
+수에서 숫자 하나를 바꾸고 `typed_numbers`가 알아차리는지 봅니다. ``{n}``으로 묶은 수는
+``pytest docs``가 한 자리만 달라도 알아차립니다(`test_tied_numbers.py`).
 """
 
 import argparse
@@ -317,12 +321,45 @@ def report(found):
                 print("   -", mutant["changed"][0], "\n   +", mutant["changed"][1])
 
 
+def prose(count, seed):
+    """글의 수를 하나씩 바꾸어, 알아차린 것과 놓친 것을 보입니다."""
+    sys.path.insert(0, str(ROOT / "conf" / "extensions"))
+    import typed_numbers
+
+    draw = random.Random(seed)
+    pages = {path: path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md")}
+    everywhere = [
+        (path, *place)
+        for path, text in sorted(pages.items())
+        for place in typed_numbers.places(text)
+    ]
+    chosen, missed = draw.sample(everywhere, min(count, len(everywhere))), []
+    for path, start, end, tied in chosen:
+        text = pages[path]
+        at = draw.randrange(start, end)
+        other = draw.choice([digit for digit in "0123456789" if digit != text[at]])
+        changed = text[:at] + other + text[at + 1 :]
+        if not tied and not [*typed_numbers.typed(path, changed)]:
+            line = text.count("\n", 0, at) + 1
+            around = text[max(0, start - 20) : end + 20].replace("\n", " ")
+            missed.append(f"{path.relative_to(ROOT)}:{line} …{around}…  → {other}")
+    print(*missed, sep="\n")
+    tied = sum(place[-1] for place in everywhere)
+    print(
+        f"글의 수 {len(everywhere)}개(묶은 것 {tied}개)에서 {len(chosen)}개를 바꾸어 "
+        f"{1 - len(missed) / len(chosen):.1%}를 알아차렸습니다."
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=400, help="고장의 수")
     parser.add_argument("--seed", type=int, default=0, help="뽑는 시드")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--prose", action="store_true", help="글의 수를 바꿉니다")
     options = parser.parse_args()
+    if options.prose:
+        return prose(options.count, options.seed)
     chosen = sample(options.count, options.seed)
     sources = [(PACKAGE / f"{name}.py").read_text("utf-8") for name in modules()]
     digest = hashlib.sha256("".join(sources).encode()).hexdigest()
@@ -354,7 +391,7 @@ def main():
             found.append(mutant)
             keep()
             print(mutant["module"], mutant["line"], mutant["caught"], flush=True)
-    report(found)
+    return report(found)
 
 
 if __name__ == "__main__":
