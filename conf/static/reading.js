@@ -29,6 +29,17 @@ document.querySelector(".primary-toggle")?.addEventListener("click", () =>
     document.querySelector("dialog[open] .current.active")
       ?.scrollIntoView({ block: "center" })))
 
+// 오른쪽 차례는 읽는 곳을 따라 움직입니다. 테마는 읽는 곳을 표시하기만 합니다.
+const contents = document.querySelector(".bd-sidebar-secondary")
+const following = new MutationObserver(() => {
+  const here = [...contents.querySelectorAll(".nav-link.active")].at(-1)
+  const { top, bottom } = here?.getBoundingClientRect() ?? {}
+  const shown = contents.getBoundingClientRect()
+  if (top < shown.top || bottom > shown.bottom)
+    contents.scrollBy(0, (top + bottom - shown.top - shown.bottom) / 2)
+})
+if (contents) following.observe(contents, { attributeFilter: ["class"], subtree: true })
+
 // 종이는 언제나 밝습니다.
 const printing = matchMedia("print")
 printing.addEventListener("change", () => {
