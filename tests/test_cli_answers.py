@@ -24,7 +24,7 @@ def test_the_probability_is_the_product_over_the_tokens(opened, words_model):
             seen.append(int(token))
         assert found.probability == pytest.approx(p, rel=1e-3)
         line = run("translate", opened, text, "--probability").stdout
-        assert line == f"{found.text}\t{found.probability:.2f}\n"
+        assert line == f"{found.text}\t{found.probability:#.4g}\n"
         assert run("translate", opened, text).stdout == f"{found.text}\n"
 
 

@@ -35,7 +35,7 @@ LEAST = 0.9  # 날짜의 답을 내놓을 가장 낮은 확률 (「날짜 읽기
 @click.option("--top-k", type=TOP_K, help="점수가 높은 토큰 N개에서만 뽑습니다.")
 @click.option("--top-p", type=TOP_P, help="확률의 합이 P가 될 때까지만 남깁니다.")
 @click.option("--seed", type=SEED, help="뽑을 때의 시드. [기본값: 그때마다 다름]")
-@click.option("--probability", is_flag=True, help="답<탭>확률로 적습니다.")
+@click.option("--probability", is_flag=True, help="답<탭>확률로 적습니다. 네 자리까지.")
 @click.option(
     "--least",
     type=CHANCE,
@@ -126,7 +126,7 @@ def _answer(model, tokenizer, group, how, probability, least, dates):
         answer = next(in_order)
         reason = answers.doubt(answer, least, dates)
         line = "" if reason else answer.text
-        put(line, *([f"{answer.probability:.2f}"] if probability else []))
+        put(line, *([f"{answer.probability:#.4g}"] if probability else []))
         if reason:
             say(
                 f"되묻습니다: {number}번째 글의 답 "

@@ -214,7 +214,10 @@ def _fetch(file, url, folder, say):
     try:
         fetcher.fetch(file.name, downloader=receive)
     except (requests.RequestException, ValueError) as error:
-        raise DownloadError(f"{_reason(error)} 받은 곳: {url}") from error
+        raise DownloadError(
+            f"{_reason(error)} 조금 뒤에 다시 하거나 다른 곳의 주소를 mirror로 주세요. "
+            f"받은 곳: {url}"
+        ) from error
     except PermissionError:  # pooch는 까닭을 영어로만 적습니다
         code = errno.EACCES
         raise PermissionError(code, os.strerror(code), str(folder)) from None
