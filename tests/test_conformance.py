@@ -1,7 +1,7 @@
 """「논문과 맞추어 보기」: 논문의 값 하나라도 어긋나면 셀이 멈춘다."""
 
-import copy
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,40 +10,35 @@ from snippets import find_snippets
 from transformer_notes.attention import scaled_dot_product_attention
 from transformer_notes.masking import look_ahead_mask
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "paper" / "conformance.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = [DOCS / part / "conformance.md" for part in ("paper", "deeper")]
 
 
-def cells(section=None):
-    """쪽의 셀. 절을 주면 그 절의 것만."""
-    text = PAGE.read_text(encoding="utf-8")
-    first, last = 0, text.count("\n")
-    if section:
-        starts = [m.start() for m in re.finditer(r"^\(conformance-", text, re.M)]
-        start = text.index(f"(conformance-{section})=")
-        first = text.count("\n", 0, start)
-        after = [place for place in starts if place > start]
-        last = text.count("\n", 0, after[0]) if after else last
+def cells(section):
+    """절의 셀과, 그 쪽의 첫 셀."""
+    (page,) = (p for p in PAGES if f"(conformance-{section})=" in p.read_text("utf-8"))
+    text = page.read_text("utf-8")
+    start = text.index(f"(conformance-{section})=")
+    first = text.count("\n", 0, start)
+    after = re.search(r"^\(conformance-", text[start + 1 :], re.M)
+    last = text.count("\n", 0, start + 1 + after.start()) if after else first + 10**6
+    found = [s for s in find_snippets(page, text) if s.kind == "cell"]
     return [
         snippet.source
-        for snippet in find_snippets(PAGE, text)
-        if snippet.kind == "cell"
-        and first <= snippet.line <= last
+        for snippet in found
+        if snippet is found[0]
+        or first <= snippet.line <= last
         and "remove-cell" not in snippet.tags
     ]
 
 
-@pytest.fixture(scope="module")
-def beginning():
-    """첫 셀을 실행한 이름들."""
-    found = {"__name__": "__main__"}
-    exec(cells("how")[0], found)
-    return found
-
-
-def run(beginning, section, facts):
-    names = {**beginning, "facts": facts}
-    for source in cells(section):
+def run(section, **changed):
+    """절을 실행합니다. 첫 셀 다음에 이름을 바꿉니다."""
+    beginning, *rest = cells(section)
+    names = {"__name__": "__main__"}
+    exec(beginning, names)
+    names |= changed
+    for source in rest:
         exec(source, names)
 
 
@@ -64,8 +59,8 @@ BROKEN = [
 @pytest.mark.parametrize(
     "section, path, value", BROKEN, ids=[" ".join(path) for _, path, _ in BROKEN]
 )
-def test_a_changed_fact_stops_the_cell_that_reads_it(beginning, section, path, value):
-    facts = copy.deepcopy(beginning["facts"])
+def test_a_changed_fact_stops_the_cell_that_reads_it(section, path, value):
+    facts = tomllib.loads((DOCS / "paper" / "facts.toml").read_text("utf-8"))
     *above, last = path
     place = facts
     for name in above:
@@ -73,7 +68,7 @@ def test_a_changed_fact_stops_the_cell_that_reads_it(beginning, section, path, v
     assert place[last] != value
     place[last] = value
     with pytest.raises(AssertionError):
-        run(beginning, section, facts)
+        run(section, facts=facts)
 
 
 def unscaled(query, key, value, mask=None):
@@ -91,17 +86,12 @@ def sees_the_future(length):
         ("look_ahead_mask", sees_the_future, "3.2.3절"),
     ],
 )
-def test_code_that_leaves_the_formula_stops_the_page(beginning, name, changed, section):
-    names = {**beginning, name: changed}
+def test_code_that_leaves_the_formula_stops_the_page(name, changed, section):
     with pytest.raises(AssertionError, match=section):
-        for source in cells("equations"):
-            exec(source, names)
+        run("equations", **{name: changed})
 
 
-def test_every_fact_is_read(beginning):
-    """이 쪽이 읽는다. 글의 이름이 붙은 표는 어느 쪽이든 하나는 읽는다."""
-    titles = re.findall(r"@\w+{(\w+)", (ROOT / "conf" / "references.bib").read_text())
-    page = "\n".join(cells())
-    pages = "\n".join(path.read_text() for path in ROOT.glob("docs/**/*.md"))
-    for name in beginning["facts"]:
-        assert f'facts["{name}"]' in (pages if name in titles else page)
+def test_every_fact_is_read_by_a_page():
+    facts = tomllib.loads((DOCS / "paper" / "facts.toml").read_text("utf-8"))
+    text = "\n".join(page.read_text("utf-8") for page in DOCS.rglob("*.md"))
+    assert all(f'facts["{name}"]' in text for name in facts)
