@@ -127,6 +127,15 @@ def test_query_and_key_may_differ_in_depth_except_in_the_dot_product():
             MultiplicativeAttention(score)(query, key, key)
 
 
+@pytest.mark.parametrize("name", ["query", "key", "value"])
+def test_a_state_without_a_length_axis_is_never_taken_for_a_sentence(name):
+    inputs = {given: tf.ones((3, 3, 4)) for given in ("query", "key", "value")}
+    inputs[name] = inputs[name][:, 0]  # 마지막 상태 하나
+    for layer in layers():
+        with pytest.raises(ValueError, match=rf"{name}에는.*\(3, 4\)"):
+            layer(**inputs)
+
+
 # --- 어텐션: 가린 것은 보지 않는다 ----------------------------------------------------
 
 

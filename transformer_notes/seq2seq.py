@@ -14,11 +14,12 @@ class ScoredAttention(StopsKerasMask, keras.layers.Layer):
     """점수를 가중치로 바꾸어 값을 평균합니다. 점수는 물려받은 층이 매깁니다."""
 
     def call(self, query, key, value, attention_mask=None):
-        if query.shape.rank != 3:  # 행렬곱은 없는 축을 조용히 늘립니다
-            raise ValueError(
-                "query에는 모양 (batch, length, depth)가 필요합니다. 받은 모양: "
-                f"{query.shape}. 상태 하나라면 query[:, tf.newaxis]로 감싸 주세요."
-            )
+        for name, given in {"query": query, "key": key, "value": value}.items():
+            if given.shape.rank != 3:  # 행렬곱은 없는 축을 조용히 늘립니다
+                raise ValueError(
+                    f"{name}에는 모양 (batch, length, depth)가 필요합니다. 받은 모양: "
+                    f"{given.shape}. 상태 하나라면 {name}[:, tf.newaxis]로 감싸 주세요."
+                )
         scores = self.scores(query, key)  # (batch, length_q, length_k)
         mask = attention_mask
         if mask is not None:  # 모든 쿼리가 같은 키를 봅니다
@@ -56,7 +57,7 @@ class AdditiveAttention(ScoredAttention):
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
-        ValueError: 2차원이 아닌 마스크.
+        ValueError: 3차원이 아닌 쿼리, 키, 값, 2차원이 아닌 마스크.
 
     Examples:
         >>> layer = AdditiveAttention(units=1)
@@ -121,7 +122,7 @@ class MultiplicativeAttention(ScoredAttention):
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
-        ValueError: 모르는 `score`, 2차원이 아닌 마스크.
+        ValueError: 모르는 `score`, 3차원이 아닌 쿼리, 키, 값, 2차원이 아닌 마스크.
         tf.errors.InvalidArgumentError: 내적하는데 쿼리와 차원이 다른 키.
 
     Examples:
