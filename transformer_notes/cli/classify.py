@@ -35,7 +35,7 @@ def classify(given, name, checkpoint):
     require(
         opened.task == "classify",
         f"classify에는 글을 분류하는 모델이 필요합니다. 받은 것: {name}, 글로 답하는 "
-        "모델. translate로 써 보세요.",
+        "모델. translate나 chat으로 써 보세요.",
     )
 
     from transformer_notes import classification
