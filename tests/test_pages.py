@@ -172,3 +172,20 @@ def test_typed_numbers_are_found():
     ):
         found = [number for _, number in typed_numbers("page.md", text)]
         assert found == numbers, text
+
+
+# --- 용어집 --------------------------------------------------------------------------
+
+
+def alphabetical(term):
+    """가나다 차례. 로마자로 적는 말은 그 뒤입니다."""
+    return not "가" <= term[0] <= "힣", term.lower()
+
+
+def test_the_terms_of_each_part_of_the_glossary_stand_in_alphabetical_order():
+    text = read(ROOT / "docs" / "reference" / "glossary.md")
+    parts = re.findall(r"```\{glossary\}\n(.*?)```", text, re.DOTALL)
+    assert len(parts) >= 3
+    for part in parts:
+        terms = re.findall(r"^\S.*$", part, re.MULTILINE)
+        assert terms == sorted(terms, key=alphabetical)
