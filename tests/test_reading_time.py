@@ -34,6 +34,7 @@ def built(shared_book):
         timed_formula="$$x$$\n\n$$y$$\n\n$$z$$\n",
         timed_table=HANGUL + table,
         timed_printed=printed,
+        timed_written=HANGUL + "```{write} padding_mask\n```\n",
         timed_solved="```{exercise} 문제\n:label: ex-a\n"
         + HANGUL
         + "```\n\n"
@@ -59,6 +60,7 @@ def built(shared_book):
         ("timed_formula", 3),
         ("timed_table", 2),
         ("timed_printed", 2),
+        ("timed_written", 1),
         ("timed_solved", 1),
     ],
 )

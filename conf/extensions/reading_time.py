@@ -2,7 +2,7 @@
 
 보이는 것마다 1분에 읽는 양이 다릅니다(`PACE`). 꼼꼼히 읽은 독자들이 스물다섯 쪽에서
 말한 시간에 맞춘 수입니다. 그림을 그리는 접힌 코드와 해답은 세지 않고, 연습문제는
-묻는 글만 셉니다. 직접 쓰는 시간은 들어 있지 않습니다.
+묻는 글만 셉니다. 직접 쓰는 시간은 들어 있지 않으므로 쓰는 칸의 뼈대도 뺍니다.
 
 다른 쪽에서는 ``{minutes}`` 역할로 부릅니다: ``{minutes}`lectures/attention` ``,
 별표를 쓰면 맞는 쪽을 모두 더합니다: ``{minutes}`lectures/*` ``.
@@ -29,7 +29,7 @@ def load(node):
     """마디를 읽는 데 걸리는 분."""
     if isinstance(node, nodes.Text):
         return len(re.findall("[가-힣]", node)) / PACE["글자"]
-    if isinstance(node, UNREAD) or _is_folded_input(node):
+    if isinstance(node, UNREAD) or node.get("unread") or _is_folded_input(node):
         return 0
     if node.get("folded"):
         return _lines(node) / PACE["정의"]
@@ -94,4 +94,4 @@ def setup(app):
     app.add_node(minutes_of)
     app.add_role("minutes", MinutesRole())
     app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "env_version": 4}
+    return {"parallel_read_safe": True, "env_version": 5}

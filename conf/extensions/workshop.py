@@ -58,9 +58,12 @@ class Write(SphinxDirective):
             f' data-name="{name}" data-title="{html.escape(title)}">'
             f"<template>{skeleton}</template>"
         )
+        box = self.parse_text_to_nodes(BOX.format(kind=kind, name=name))
+        for node in box:
+            node["unread"] = True  # 쓰면서 읽습니다(reading_time.py)
         return [
             nodes.raw("", top, format="html"),
-            *self.parse_text_to_nodes(BOX.format(kind=kind, name=name)),
+            *box,
             nodes.raw("", "</div>", format="html"),
         ]
 
