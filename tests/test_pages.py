@@ -6,6 +6,7 @@ import unicodedata
 from pathlib import Path
 
 from snippets import find_snippets
+from typed_numbers import places, typed
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -75,80 +76,12 @@ def test_what_a_student_should_not_see_is_found():
 
 # --- 글에 적은 수 --------------------------------------------------------------------
 
-OPAQUE = {
-    "bash",
-    "bibliography",
-    "csv-table",
-    "definition",
-    "list-table",
-    "math",
-    "none",
-    "pycon",
-}
-OPAQUE |= {"code-block", "code-cell", "text", "toctree"}
-# 코드, 수식, 링크의 주소, 표의 줄에 있는 수는 글이 아닙니다.
-CODE = re.compile(r"\{[\w:]+\}`[^`]*`|``[^`]+``|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|^[|+].*$")
-# 해, 절, 표, 식, 실수의 번호와, 이름에 든 수.
-NAMED = re.compile(
-    r"(19|20)\d\d년?|\d+(\.\d+)*절|[A-Za-z]+[-.]?\d+"
-    r"|(실수|표|식|그림|연습문제|문제|장) \(?\d+\)?"
-)
-NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
-#: 수로 세지 않고 말로 읽는 작은 정수.
-SMALL = 12
-#: 계산한 것도 인용한 것도 아니지만 적어도 되는 수와 그 까닭.
-AGREED = {}
-
-
-def typed_numbers(path, text):
-    """글과 대체 텍스트에 있으나 쪽의 코드에도, 인용한 문단에도 없는 수의 (줄, 수)."""
-    code = "\n".join(snippet.source for snippet in find_snippets(path, text))
-    known = {_plain(number) for number in re.findall(r"\d[\d,_]*(?:\.\d+)?", code)}
-    known |= AGREED.get(Path(path).stem, set())
-    for first, paragraph in _prose(text):
-        if re.search(r"\{cite(:\w+)?\}`", paragraph):
-            continue
-        for number, line in enumerate(paragraph.split("\n"), first):
-            for match in NUMBER.finditer(NAMED.sub(" ", CODE.sub(" ", line))):
-                value = _plain(match[0])
-                if value not in known and ("." in value or int(value) > SMALL):
-                    yield number, match[0]
-
-
-def _plain(number):
-    return number.replace(",", "").replace("_", "")
-
-
-def _prose(text):
-    """코드 덩이를 뺀 (첫 줄, 문단). 그림의 대체 텍스트와 설명도 글입니다."""
-    kept = []
-    for line, is_code in _inside(text.split("\n")):
-        shown = re.match(r"\s+:?(alt|caption): (.*)", line)
-        kept.append(line if not is_code else shown[2] if shown else "")
-    start = 1
-    for paragraph in re.split(r"(\n\s*\n)", "\n".join(kept)):
-        if paragraph.strip():
-            yield start, paragraph
-        start += paragraph.count("\n")
-
-
-def _inside(lines):
-    """줄과, 그 줄이 코드 덩이의 것인가."""
-    fence = None
-    for line in lines:
-        opened = re.match(r"\s*(```+|:::+)\{?([\w-]*)", line)
-        yield line, fence is not None or bool(opened and opened[2] in OPAQUE)
-        if fence is None:
-            fence = opened[1] if opened and opened[2] in OPAQUE else None
-        elif line.strip() == fence:
-            fence = None
-
 
 def test_no_number_is_typed():
     found = [
         f"{path.relative_to(ROOT)}:{line}: {number}"
         for path in PAGES
-        for line, number in typed_numbers(path, read(path))
+        for line, number in typed(path, read(path))
     ]
     assert not found, "쪽의 코드가 계산하지도, 확인하지도 않는 수입니다:\n" + "\n".join(
         found
@@ -156,22 +89,38 @@ def test_no_number_is_typed():
 
 
 def test_typed_numbers_are_found():
+    cell = "\n\n```{{code-cell}}\n{}\n```\n"
     for text, numbers in (
         ("정답률은 0.97입니다.", ["0.97"]),
         ("모델이 37,000개를 씁니다.", ["37,000"]),
-        ("{cite}`paper`은 37,000개를 씁니다.", []),
+        ("{cite}`paper`은 37,000개를 씁니다.", ["37,000"]),
+        ("정답률은 {n}`97% = right`입니다.", []),
         ("2017년에 나온 논문의 3.2.1절, 실수 15, $d = 512$, `d = 64`", []),
         ("정답률은 0.97입니다.\n\n```pycon\n>>> 0.97\n0.97\n```", []),
+        ("정답률은 0.97입니다.\n\n## 다음\n\n```pycon\n>>> 0.97\n0.97\n```", ["0.97"]),
         ("```{code-cell}\n---\nalt: 값은 0.5입니다.\n---\nprint(1)\n```", []),
         (
             "```{code-cell}\n---\nmystnb:\n  image:\n    alt: 값은 0.5\n---\nx\n```",
             ["0.5"],
         ),
-        ("| 값 | 0.5 |", []),
+        ("| 값 | 0.5 |", ["0.5"]),
         ("값이 셋, 곧 3개이고 12까지는 말로 읽습니다.", []),
+        ("(1, −2)를 봅니다." + cell.format("x = [0, 1, -2.0]"), []),
+        ("(1, −3)을 봅니다." + cell.format("x = [0, 1, -2.0]"), ["(1, −3)"]),
+        ("2·3 + 8 = 14이고 √5 = 2.24이고 1/8 = 12.5%입니다.", []),
+        ("2·3 + 8 = 15입니다.", ["2·3 + 8 = 15"]),
     ):
-        found = [number for _, number in typed_numbers("page.md", text)]
+        found = [number for _, number in typed("page.md", text)]
         assert found == numbers, text
+
+
+def test_what_is_changed_to_be_noticed():
+    text = "수 {n}`97% = a`와 0.5와 (1, 2)와 1 + 1 = 2와 3"
+    found = [(text[start:end], tied) for start, end, tied in places(text)]
+    assert found == [
+        ("97", True),
+        *((part, False) for part in ("1", "1", "2", "1", "2", "0", "5")),
+    ]
 
 
 # --- 용어집 --------------------------------------------------------------------------
