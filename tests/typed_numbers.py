@@ -52,9 +52,9 @@ def typed(path, text):
     sections = [""] * (len(starts) + 1)
     for snippet in find_snippets(path, text):
         sections[bisect(starts, snippet.line)] += snippet.source + "\n"
-    vectors = _vectors("".join(sections))
     for number, _, line in lines:
-        known = _numbers(sections[bisect(starts, number)])
+        code = sections[bisect(starts, number)]
+        known, vectors = _numbers(code), _vectors(code)
         for kind, match in results(line):
             written = match[0]
             if not (
