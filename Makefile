@@ -4,6 +4,9 @@ RUN = .venv/bin/python
 # 쪽과 시험을 여럿이 나누어 실행합니다. 프로세스마다 스레드를 또 나누면 서로 기다립니다.
 html page test test-slow: export TF_NUM_INTRAOP_THREADS = 1
 
+# 다른 가상 환경을 켜 둔 채로 불러도 .venv의 것만 씁니다.
+unexport VIRTUAL_ENV
+
 .PHONY: help environment html page serve epub pdf test test-slow experiments bench mutants picture runtime clean
 
 help:  ## 할 수 있는 일의 목록
