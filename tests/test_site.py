@@ -159,6 +159,29 @@ def test_the_closing_words_lead_to_the_next_chapter():
     assert {name: pair for name, pair in found.items() if pair[0] != pair[1]} == {}
 
 
+def test_figures_stand_in_the_middle_and_the_title_is_printed(visit):
+    page = visit("lectures/seq2seq.html")
+    off = page.evaluate(
+        """() => [...document.querySelectorAll('figure:has(.enlarge)')].map(figure => {
+          const [outer, inner] = [figure, figure.querySelector('img')]
+            .map(e => e.getBoundingClientRect())
+          return Math.abs(outer.left + outer.right - inner.left - inner.right)
+        })"""
+    )
+    assert off and max(off) < 4
+    page.emulate_media(media="print")
+    title = page.locator(".bd-article h1")
+    assert title.bounding_box()["height"] > 10
+
+
+def test_the_contents_follow_the_reader(visit):
+    page = visit("lectures/seq2seq.html", viewport={"width": 1440, "height": 400})
+    contents = "document.querySelector('.bd-sidebar-secondary')"
+    assert page.evaluate(f"{contents}.scrollTop") == 0
+    page.locator("#seq2seq-summary").scroll_into_view_if_needed()
+    page.wait_for_function(f"{contents}.scrollTop > 0")
+
+
 def test_what_goes_on_sideways_fades_until_its_end(visit):
     page = visit("deeper/since_2017.html", viewport={"width": 390, "height": 800})
     boxes = "[...document.querySelectorAll('.bd-article :is(table, div.math)')]"
