@@ -34,8 +34,8 @@ def letters():
 def add_scripts(app, pagename, templatename, context, doctree):
     if pagename == PAGE and app.builder.format == "html":
         app.add_css_file("playground.css")
-        app.add_js_file("transformer.js", loading_method="defer")
-        app.add_js_file("playground.js", loading_method="defer")
+        for script in ("transformer.js", "models.js", "playground.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def write_models(app, exception):

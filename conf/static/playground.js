@@ -1,13 +1,11 @@
 /* 써 보기의 화면: 모델을 불러오고, 한 토큰씩 답하게 하고, 어디를 보았는지 그립니다.
  *
- * 계산은 모두 transformer.js가 합니다. 모델은 처음 쓸 때에 스크립트로 읽습니다.
- * 파일로 연 쪽도 스크립트는 읽을 수 있습니다. 친 글은 이 쪽을 떠나지 않습니다.
+ * 계산은 모두 transformer.js가 합니다. 친 글은 이 쪽을 떠나지 않습니다.
  */
 "use strict";
 
 (() => {
   const T = notesTransformer;
-  const root = document.documentElement.dataset.content_root;
   const box = document.querySelector(".playground");
   const find = (selector) => box.querySelector(selector);
   const form = find("form");
@@ -38,34 +36,6 @@
   const readable = (p) => (p < 1e-4 ? p.toExponential(1) : p.toFixed(4));
   const frame = () => new Promise((done) => setTimeout(done));
 
-  // 모델 --------------------------------------------------------------------------
-
-  const opened = {}; // 이름마다, 모델을 기다리는 약속
-
-  async function load(name) {
-    await new Promise((resolve, reject) => {
-      const script = element("script", "", { src: `${root}_static/models/${name}.js` });
-      script.onload = resolve;
-      script.onerror = () => reject(
-        new Error(`모델의 파일 _static/models/${name}.js를 읽지 못했습니다.`));
-      document.head.append(script);
-    });
-    const model = await T.open(notesModels[name]);
-    delete notesModels[name]; // 글로 적힌 것은 더 쓰지 않습니다
-    return model;
-  }
-
-  async function openModel(name) {
-    opened[name] ??= load(name);
-    try {
-      return await opened[name];
-    } catch (error) {
-      delete opened[name]; // 다시 누르면 다시 읽습니다
-      throw new Error(`${error.message} 모델을 열지 못했습니다. 다시 눌러도 이러면 `
-        + "새 판의 브라우저로 열거나 사이트를 다시 지어 주세요.");
-    }
-  }
-
   // 한 번의 답 --------------------------------------------------------------------
 
   let run = null; // 지금 쓰는 답
@@ -85,7 +55,7 @@
     clear();
     status.textContent = "모델을 읽는 중입니다.";
     const name = models.value;
-    const model = await openModel(name);
+    const model = await notesModel(name);
     if (name !== models.value) return; // 읽는 동안 다른 모델을 골랐습니다
     const { ids, warning: unknown } = T.read(model, text.value);
     const [letters, foreign] = LEARNED[name] ?? [/\S/];
