@@ -9,7 +9,8 @@ import json
 import zlib
 from pathlib import Path
 
-PAGE = "practice/playground"
+#: 쪽마다 그 쪽의 상자를 움직이는 스크립트와 겉모습의 이름.
+BOXES = {"practice/playground": "playground", "practice/step_through": "step_through"}
 MODELS = Path(__file__).resolve().parents[2] / "transformer_notes" / "models"
 
 
@@ -32,14 +33,16 @@ def letters():
 
 
 def add_scripts(app, pagename, templatename, context, doctree):
-    if pagename == PAGE and app.builder.format == "html":
-        app.add_css_file("playground.css")
-        for script in ("transformer.js", "models.js", "playground.js"):
+    if pagename in BOXES and app.builder.format == "html":
+        name = BOXES[pagename]
+        app.add_css_file(f"{name}.css")
+        for script in ("transformer.js", "models.js", f"{name}.js"):
             app.add_js_file(script, loading_method="defer")
 
 
 def write_models(app, exception):
-    if exception or app.builder.format != "html" or PAGE not in app.env.found_docs:
+    pages = BOXES.keys() & app.env.found_docs
+    if exception or app.builder.format != "html" or not pages:
         return
     folder = Path(app.outdir, "_static", "models")
     folder.mkdir(exist_ok=True)

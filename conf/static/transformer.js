@@ -395,5 +395,9 @@ const notesTransformer = (() => {
     return { ids, warning: why && `${why}답을 믿기 어렵습니다.` };
   }
 
-  return { open, read, encode, classify, generate, searchBeams, draw, largest, EOS };
+  return {
+    open, read, encode, classify, generate, searchBeams, draw, largest,
+    embed, keysValues, attend, feedForward, addAndNorm, linear, softmax,
+    PAD, UNK, BOS, EOS,
+  };
 })();
