@@ -209,7 +209,7 @@ const notesTelling = (() => {
         return {
           told: [`가장 큰 칸은 헤드 ${head + 1}에 있습니다. ${nth(rows, q)}의 행이 `
             + `${nth(rows, k)}의 열에 주는 가중치가 ${weight}입니다.`,
-          "섞은 값을 이어 붙여 행렬을 곱하면 다음 단계의 ‘더할 것’입니다."],
+          "섞은 것에 행렬을 곱하면 다음 단계의 ‘더할 것’입니다."],
           panels: weights.map((values, h) => ({
             title: `헤드 ${h + 1}`, rows: rows.map(label), names: rows.map(label),
             values, marks: h === head ? [q] : [], cell: h === head ? [q, k] : null,
