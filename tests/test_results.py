@@ -59,12 +59,14 @@ def test_a_value_that_is_not_there_is_not_left_out(name, labels, named):
 
 def test_a_summary_tells_mean_range_and_count():
     assert STORED.summary("right", units=32, what="LSTM") == Summary(0.25, 0.1, 0.4, 2)
-    assert f"{Summary(0.25, 0.1, 0.4, 2):.0%}" == "25% (10%–40%, 시드 2)"
-    assert f"{Summary(1500.0, 1000.0, 2000.0, 5):,.0f}" == "1,500 (1,000–2,000, 시드 5)"
+    assert f"{Summary(0.25, 0.1, 0.4, 2):.0%}" == "25% (10%–40%, 시드 2개)"
+    assert (
+        f"{Summary(1500.0, 1000.0, 2000.0, 5):,.0f}" == "1,500 (1,000–2,000, 시드 5개)"
+    )
 
 
 def test_one_value_has_no_range():
-    assert f"{Summary.of([0.25]):.0%}" == "25% (시드 1)"
+    assert f"{Summary.of([0.25]):.0%}" == "25% (시드 1개)"
 
 
 def test_the_mean_of_equal_values_is_that_value():
@@ -73,6 +75,7 @@ def test_the_mean_of_equal_values_is_that_value():
     stored = Results(**FIELDS | {"runs": equal})
     assert np.mean([0.1] * 3) != 0.1
     assert stored.summary("right") == Summary(0.1, 0.1, 0.1, 3)
+    assert f"{stored.summary('right'):.1f}" == "0.1 (시드 3개 모두)"
     with plotting.figure(3, 3) as (_, axes):
         stored.draw(axes, "right", "units")
 

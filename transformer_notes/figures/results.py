@@ -16,13 +16,13 @@ class Summary:
     """실행마다의 값을 줄인 것: 평균, 가장 작은 값, 가장 큰 값, 실행의 수.
 
     글로 적을 때의 꼴은 수 하나를 적을 때와 같고, 세 수에 똑같이 쓰입니다. 실행이
-    하나이면 폭은 없습니다.
+    하나이거나 적힌 값이 모두 같으면 폭은 없습니다.
 
     Examples:
         >>> f"{Summary(0.9979, 0.9969, 0.9991, 5):.1%}"
-        '99.8% (99.7%–99.9%, 시드 5)'
-        >>> f"{Summary.of([0.9979]):.1%}"
-        '99.8% (시드 1)'
+        '99.8% (99.7%–99.9%, 시드 5개)'
+        >>> f"{Summary.of([1.0, 1.0]):.0%}"
+        '100% (시드 2개 모두)'
     """
 
     mean: float
@@ -39,10 +39,11 @@ class Summary:
         return cls(mean, least, most, len(values))
 
     def __format__(self, spec):
-        spread = ""
+        mean, least, most = (f"{x:{spec}}" for x in (self.mean, self.least, self.most))
         if self.count > 1:
-            spread = f"{self.least:{spec}}–{self.most:{spec}}, "
-        return f"{self.mean:{spec}} ({spread}시드 {self.count})"
+            spread = f"{least}–{most}, " if least != most else ""
+            return f"{mean} ({spread}시드 {self.count}개{'' if spread else ' 모두'})"
+        return f"{mean} (시드 1개)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,7 +151,7 @@ class Results:
 
         Examples:
             >>> print(f"맞힌 비율은 {stored.summary('right', units=64):.0%}")
-            맞힌 비율은 91% (88%–94%, 시드 2)
+            맞힌 비율은 91% (88%–94%, 시드 2개)
         """
         return Summary.of(self.values(name, **labels))
 
@@ -209,8 +210,8 @@ def table(header, rows):
         >>> print(table(["유닛", "맞힌 비율"], rows))
         | 유닛 | 맞힌 비율 |
         | --- | --- |
-        | 32 | 0.73 (0.71–0.75, 시드 2) |
-        | 64 | 0.91 (0.88–0.94, 시드 2) |
+        | 32 | 0.73 (0.71–0.75, 시드 2개) |
+        | 64 | 0.91 (0.88–0.94, 시드 2개) |
     """
     lines = [header, ["---"] * len(header), *rows]
     return Table("\n".join(f"| {' | '.join(map(str, line))} |" for line in lines))
