@@ -23,7 +23,11 @@ def shown(page):
 
 def said_in_the_glossary(visit, href):
     anchor = href.partition("#")[2]
-    return visit("reference/glossary.html").locator(f"#{anchor} + dd").inner_text()
+    return (
+        visit("reference/glossary.html")
+        .locator(f"#{anchor} + dd > p")
+        .first.inner_text()
+    )
 
 
 def test_every_link_to_a_term_has_a_definition(texts):
@@ -35,6 +39,30 @@ def test_every_link_to_a_term_has_a_definition(texts):
     }
     assert all(term and text for term, text in texts.values())
     assert not re.search("<a |href=|<script", json.dumps(texts))
+
+
+def test_every_term_leads_to_where_it_is_taught(visit):
+    page = visit("reference/glossary.html")
+    terms = page.locator("dl.glossary dt")
+    lessons = page.locator("dl.glossary dd p + p a").evaluate_all(
+        "links => links.map(link => link.getAttribute('href'))"
+    )
+    assert len(lessons) == terms.count() > 100
+    assert all(re.match(r"\.\./(lectures|deeper|practice)/", to) for to in lessons)
+
+
+def test_letters_lead_to_the_first_term_of_their_sound(visit):
+    page = visit("reference/glossary.html")
+    rows = page.locator(".letters")
+    assert rows.count() == 3
+    for row in rows.all():
+        letters = row.locator("a")
+        assert [*map(str.strip, letters.all_inner_texts())] == row.inner_text().split()
+    link = rows.last.get_by_role("link", name="ㅋ", exact=True)
+    first = page.locator(link.get_attribute("href"))
+    assert first.inner_text().startswith("키-값 캐시")
+    link.click()
+    assert 0 <= first.bounding_box()["y"] < 900
 
 
 def test_pointing_at_a_term_shows_what_the_glossary_says(visit):

@@ -1,4 +1,4 @@
-"""용어의 뜻을 쪽마다 적어 두지 않고 파일 하나에 모읍니다.
+"""용어의 뜻을 쪽마다 적어 두지 않고 파일 하나에 모읍니다. 용어집에는 첫소리를 답니다.
 
 용어의 링크를 가리키면 ``static/definitions.js``가 그때 이 파일을 읽어 뜻을 보입니다.
 """
@@ -7,8 +7,25 @@ import json
 import re
 from pathlib import Path
 
-_TERM = re.compile(r'(?s)<dt id="(term-\d+)">(.*?)</dt>\s*<dd>(.*?)</dd>')
+from docutils import nodes
+from sphinx import addnodes
+
+_TERM = re.compile(r'(?s)<dt id="(term-\d+)">(.*?)</dt>\s*<dd>(<p>.*?</p>)')
+_FIRST = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
 _LINK = re.compile(r'(?s)<a class="headerlink".*?</a>|</?a\b[^>]*>')
+
+
+def add_letters(app, doctree, docname):
+    """용어집의 갈래마다 위에, 첫소리마다 그 소리의 첫 용어로 가는 링크를 둡니다."""
+    for glossary in [*doctree.findall(addnodes.glossary)]:
+        letters = nodes.paragraph(classes=["letters"])
+        for term in glossary.findall(nodes.term):
+            place = (ord(term.astext()[0]) - ord("가")) // 588
+            letter = _FIRST[place] if 0 <= place < len(_FIRST) else "A"
+            if letter not in letters.astext():
+                letters += nodes.reference("", letter, refid=term["ids"][0])
+                letters += nodes.Text(" ")
+        glossary.parent.insert(glossary.parent.index(glossary), letters)
 
 
 def gather(app, pagename, templatename, context, doctree):
@@ -34,4 +51,5 @@ def switch_on(app):
 def setup(app):
     app.definitions = {}
     app.connect("builder-inited", switch_on)
+    app.connect("doctree-resolved", add_letters)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

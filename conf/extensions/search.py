@@ -31,16 +31,22 @@ _NAME = re.compile(
     r"[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\b\d(?:\.\d+)?e-\d+"
     r"|\b(?:transformer-notes|make) [a-z]+|\btf(?:\.\w+)+"
 )
+#: 가져오기만 하는 이름은 그 절이 다루는 것이 아닙니다.
+_IMPORT = re.compile(r"^(?:>>> )?(?:from|import) .*", re.MULTILINE)
 #: 오류 메시지는 그대로 쳐서 찾으므로 글로 담습니다.
 _ERROR = re.compile(r"\w+(?:Error|Exception): .*")
+_OLD_MARKS = "sphinx_highlight.js"
 _ENGLISH = re.compile(r"([A-Za-z][\w \-]*?)(?:\(([A-Za-z\-]+)\))?[.,]\s")
 
-#: 쪽에 대한 말이지 쪽의 글이 아닌 것: '여기'와 읽는 시간.
-ABOUT = {"here", "reading-time"}
+#: 쪽에 대한 말이지 쪽의 글이 아닌 것: '여기', 첫소리, 읽는 시간.
+ABOUT = {"here", "letters", "reading-time"}
 
 
 def entries_of(doctree, labels):
-    """쪽의 절, 용어, API의 이름마다 [id, 제목, 글, 코드의 이름]을 차례로 냅니다."""
+    """쪽의 절, 용어, API의 이름마다 [id, 제목, 글, 코드의 이름]을 차례로 냅니다.
+
+    용어의 글은 뜻이고, 코드의 이름 자리에는 그 말을 배우는 절의 주소가 있습니다.
+    """
     entries = []
 
     def open_entry(anchor, heading):
@@ -66,10 +72,14 @@ def entries_of(doctree, labels):
             case nodes.term() if node["ids"] and node["ids"][0].startswith("term-"):
                 open_entry(node["ids"][0], _joined(_text(node)))
             case nodes.definition() if entries and entries[-1][0].startswith("term-"):
-                entries[-1][2].append(_text(node))
+                entries[-1][2].append(_text(node[0]))
+                entries[-1][3].extend(
+                    link["refuri"].lstrip("./").replace(".html", "")
+                    for link in node.findall(nodes.reference)
+                )
             case nodes.literal_block() | nodes.doctest_block():
                 entry[2].extend(_ERROR.findall(node.astext()))
-                entry[3].extend(_NAME.findall(node.astext()))
+                entry[3].extend(_NAME.findall(_IMPORT.sub("", node.astext())))
             case nodes.Element() if ABOUT & {*node.get("classes", [])}:
                 pass
             case nodes.TextElement():
@@ -181,7 +191,13 @@ def add_phrases(pages, labels):
 
 
 def collect(app, pagename, templatename, context, doctree):
-    if doctree is not None and app.builder.name == "html":
+    if app.builder.name != "html":
+        return
+    # 찾은 말은 static/marks.js가 칠합니다. Sphinx의 것은 그림 속의 글자에서 멈춥니다.
+    context["script_files"] = [
+        script for script in context["script_files"] if _OLD_MARKS not in str(script)
+    ]
+    if doctree is not None:
         labels = {
             anchor
             for page, anchor, _ in app.env.domaindata["std"]["labels"].values()
@@ -210,7 +226,7 @@ def write_index(app, exception):
     index = {"pages": list(pages.items()), "names": names}
     script = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     path.write_text(f"openSearchIndex({script});\n", encoding="utf-8")
-    for unused in ["searchtools.js", "language_data.js"]:
+    for unused in ["searchtools.js", "language_data.js", _OLD_MARKS]:
         path.with_name(unused).unlink(missing_ok=True)
 
 
@@ -226,7 +242,8 @@ def replace_search(app):
     """Sphinx의 검색을 끄고 우리 것을 켭니다. 전자책에는 검색이 없습니다."""
     if app.builder.name == "html":
         app.builder.search = False
-        app.add_js_file("search.js", loading_method="defer")
+        for script in ("search.js", "marks.js"):
+            app.add_js_file(script, loading_method="defer")
 
 
 def setup(app):

@@ -87,19 +87,30 @@
     return item;
   }
 
+  /** 용어의 뜻. 결과가 아니라 결과 위의 상자입니다. */
+  function meaning({ heading, text, page, anchor }) {
+    const box = element("p", "search-meaning");
+    const link = element("a", "", heading);
+    link.href = `${root}${page}.html#${anchor}`;
+    box.append(link, ` ${text}`);
+    return box;
+  }
+
   function attach(form) {
     const input = form.querySelector("input");
     const status = element("p", "search-status");
     status.setAttribute("role", "status");
     status.setAttribute("aria-live", "polite");
     const list = element("ol", "search-results");
-    form.after(status, list);
+    const above = element("div", "");
+    form.after(status, above, list);
     let timer, asked;
 
     async function show() {
       const query = (asked = input.value.trim());
       if (!query) {
         status.textContent = "";
+        above.replaceChildren();
         list.replaceChildren();
         return;
       }
@@ -110,12 +121,13 @@
         return;
       }
       if (query !== asked) return; // 읽는 동안 더 쳤습니다
-      const { results, terms, fixed } = notesSearch.find(query);
+      const { results, terms, fixed, meant } = notesSearch.find(query);
       const mended = fixed.map(([from, to]) => `‘${from}’ 대신 ‘${to}’. `).join("");
       status.textContent = mended + (results.length
         ? `${results.length}개 쪽에서 찾았습니다.`
           + (results.length > SHOWN ? ` 앞의 ${SHOWN}개를 보입니다.` : "")
         : `‘${query}’이(가) 나오는 곳이 없습니다. 다른 이름이나 더 짧은 말로 찾아 보세요.`);
+      above.replaceChildren(...meant.map(meaning));
       list.replaceChildren(...results.slice(0, SHOWN).map((result) => entry(result, terms)));
     }
 

@@ -10,10 +10,18 @@
 const notesSearch = (() => {
   // 점수의 무게. 제목에 있는 말은 본문에 있는 말보다 그 쪽이 무엇을 다루는지 잘 말합니다.
   const WEIGHT = {
-    title: 0.4, heading: 0.5, phrases: 0.5, length: 0.6, saturation: 1.5,
-    name: 1.6, word: 1.2, number: 2, short: 0.9, pair: 1.2, near: 0.4, phrase: 2, part: 0.5,
-    exact: 8, definition: 14, lecture: 18, page: 0.1, api: 0.4, list: 0.9, term: 0.8,
+    title: 0.45, heading: 0.4, phrases: 0.46, length: 0.57, saturation: 0.9,
+    name: 1.6, word: 1.2, whole: 1.2, number: 2, short: 0.9, loose: 0.5, part: 0.6,
+    pair: 1.5, near: 0.45, phrase: 2,
+    exact: 8, lesson: 18, taught: 1.6, page: 0.11, cover: 0.34, book: 0.5, side: 0.7,
   };
+  // 가르치는 자리가 먼저입니다. 목록과 표와 더 깊은 쪽은 그 뒤입니다.
+  const PLACES = {
+    "reference/api": 0.4, "paper/mistakes": 0.9, "paper/questions": 0.92, "paper/conformance": 0.8,
+    "paper/reading": 1.1, "deeper": 0.95,
+  };
+  const SIDE = /^(이 장에서 배우는 것|정리|연습문제|더 읽을 것)$/;
+  const COMMANDS = "practice/command_line";
 
   // 뜻이 없거나 어느 절에나 있는 말
   const EMPTY = new Set(("왜 어떻게 무엇 무엇을 무엇이 뭐 뭔가 뭐야 뭐예요 뭔가요 뭔데 그냥 너무 좀 수 때 것 거 건 게 "
@@ -22,7 +30,7 @@ const notesSearch = (() => {
     + "보 보면 보고 알 알아 알려 쓰 써 같 있 없 되 말 주 나 오 the a an of to is in for and or vs how why what with on by do does").split(" "));
 
   // 용어만 쳤거나 뜻을 물었는지
-  const DEFINED = /^(?:\s|이?란|뜻|의미|무엇|뭐|뭔가요|인가요|이야|이?에요|예요|\?)*$/;
+  const DEFINED = /^(?:\s|이?란|[은는이가을를의]|뜻|의미|정의|개념|무엇|뭐|뭔|인지|인가요?|이?야|이?에요|예요|[죠요]|\?)*$/;
 
   // 낱말 뒤에서 떼는 말. 긴 것부터 봅니다.
   const PARTICLES = ("으로부터 에서부터 이라는 이라고 에서는 에서의 에게서 까지만 까지도 으로는 으로도 이라도 부터는 보다는 "
@@ -31,21 +39,24 @@ const notesSearch = (() => {
     + "은 는 이 가 을 를 의 에 와 과 도 만 로 랑 나 란 들 번").split(" ");
   const ENDINGS = ("하려면 하나요 하는지 하는법 합니다 하기 하는 하면 하고 해요 하죠 했다 했는데 "
     + "되나요 됩니다 되는지 되는 되면 돼요 되죠 "
+    + "았더니 었더니 였더니 했더니 더니 아도 어도 여도 해도 해서 하려고 려고 아야 어야 해야 다가 을까요 까요 은데 "
     + "았다 었다 았는데 었는데 았어요 었어요 려면 나요 는지 는데 네요 아요 어요 여요 습니다 입니다 는가 은가 을까 지만 면서 거나 도록 "
-    + "으면 으려면 아서 어서 니까 을때는 때는 을때 기는 기도 면 고 지 게 나 죠 기 는 은 을 던 다 요 네 음 며 자 라").split(" ");
+    + "으면 으려면 으니 니 아서 어서 니까 을때는 때는 을때 기는 기도 면 고 지 게 나 죠 기 는 은 을 던 다 요 네 음 며 자 라").split(" ");
   const byLength = (a, b) => b.length - a.length;
   PARTICLES.sort(byLength);
   ENDINGS.sort(byLength);
 
   const WORDS = /\d+(?:\.\d+)*e-\d+|[a-z가-힣\d.√]+/g;
   const HANGUL = /[가-힣]/;
-  const GAP = "[\\s_-]*";
+  const GAP = "[\\s_–-]*";
   const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
   /** 대소문자와 붙여 쓴 이름을 고릅니다: MultiHeadAttention → multi head attention */
   const tidy = (text) => text.normalize("NFC")
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2").replace(/(\d),(?=\d{3}(?!\d))/g, "$1")
     .toLowerCase();
+
+  const flat = (text) => tidy(text).replace(/[\s_-]/g, "");
 
   /** 끝 글자의 받침과, 줄어든 홀소리를 열어 둡니다: 나누 → 나눠, 올리 → 올려 */
   function open(syllable) {
@@ -59,11 +70,11 @@ const notesSearch = (() => {
   }
 
   /** 줄어든 지난 일과 이름꼴을 줄기로 되돌립니다: 올렸 → 올리, 했 → 하, 다름 → 다르 */
-  function unfold(word) {
+  function unfold(word, finals = [20, 16]) { // ㅆ, ㅁ
     const code = word.charCodeAt(word.length - 1) - 0xac00;
     const [vowel, end] = [Math.floor(code / 28) % 21, code % 28];
-    if (end !== 20 && end !== 16) return word; // ㅆ, ㅁ
-    const full = end === 20 ? { 6: 20, 14: 13, 9: 8, 1: 0 }[vowel] ?? vowel : vowel;
+    if (![0, ...finals].includes(end)) return word;
+    const full = end === 20 || !end ? { 6: 20, 14: 13, 9: 8, 1: 0 }[vowel] ?? vowel : vowel;
     return word.slice(0, -1) + String.fromCharCode(code + 0xac00 - end + (full - vowel) * 28);
   }
 
@@ -82,28 +93,43 @@ const notesSearch = (() => {
     return before + body + after;
   }
 
+  /** 찾는 말 안에서 이름을 알아보는 정규식의 글. 짧은 이름은 낱말의 처음에서만 알아봅니다. */
+  function inQuery(name) {
+    const syllables = name.replace(/[^가-힣]/g, "").length;
+    const edge = syllables && syllables < 3 ? "(?<![가-힣])" : "";
+    return edge + pattern(name) + (/[a-z]$/.test(name) ? "(?![a-z])" : "");
+  }
+
   // 색인 ----------------------------------------------------------------------
 
-  let sections, names, average, counts, vocabulary;
+  let sections, glossary, commands, names, average, counts, vocabulary;
 
   /** 색인 파일이 부릅니다. 절마다 찾을 글을 마련합니다. */
   function accept({ pages, names: groups }) {
-    sections = pages.flatMap(([page, entries], order) =>
+    const all = pages.flatMap(([page, entries], order) =>
       entries.map(([anchor, heading, text, code, phrases = ""]) => ({
         page, order, anchor, heading, text, code, title: entries[0][1],
-        first: anchor === entries[0][0],
+        id: `${page}#${anchor}`, flat: flat(heading), first: anchor === entries[0][0],
         fields: [entries[0][1], heading, text, code, phrases].map(tidy),
       })));
+    sections = all.filter(({ anchor }) => !anchor.startsWith("term-"));
+    glossary = all.filter(({ anchor }) => anchor.startsWith("term-"));
+    commands = new Set(sections.flatMap(({ code }) =>
+      [...code.matchAll(/transformer-notes ([a-z]+)/g)].map(([, name]) => name)));
     for (const section of sections) {
-      section.size = section.fields[2].length + section.fields[3].length;
+      const { page, heading, fields } = section;
+      section.size = fields[2].length + fields[3].length;
+      section.place = (PLACES[page] ?? PLACES[page.split("/")[0]] ?? 1) * (SIDE.test(heading) ? WEIGHT.side : 1);
     }
     average = sections.reduce((sum, s) => sum + s.size, 0) / sections.length;
     counts = new Map();
     vocabulary = undefined;
     names = groups.flatMap((group) => {
       const all = group.map(tidy);
-      return all.map((name) => ({ name, all }));
-    }).sort((a, b) => b.name.replace(/\s/g, "").length - a.name.replace(/\s/g, "").length);
+      return all.map((name, i) => ({
+        written: group[i], all, flat: flat(name), inQuery: new RegExp(inQuery(name)),
+      }));
+    }).sort((a, b) => b.flat.length - a.flat.length);
   }
 
   const times = (text, regex) => {
@@ -137,72 +163,64 @@ const notesSearch = (() => {
   function stem(word) {
     const after = word.length > 2 && word.match(/(으로|에서|까지|부터|보다|마다|처럼)$/);
     if (after) return [word.slice(0, after.index), false];
-    for (const list of [PARTICLES, ENDINGS]) {
-      const end = list.find((e) => word.endsWith(e) && word.length - e.length >= 2);
-      if (end) return [word.slice(0, -end.length), list === ENDINGS];
-    }
+    const [noun, verb] = [PARTICLES, ENDINGS].map((list) =>
+      list.find((e) => word.endsWith(e) && word.length - e.length >= 2) || "");
+    if (verb.length > noun.length) return [word.slice(0, -verb.length), true];
+    if (noun) return [word.slice(0, -noun.length), false];
     const end = word.length > 1
       && [...PARTICLES, ...ENDINGS].sort(byLength).find((e) => word.endsWith(e) && word.length > e.length);
     return end ? [word.slice(0, -end.length), false] : [word, false];
   }
 
-  /** 찾는 말을 무게가 있는 정규식들로 바꿉니다. */
-  function understand(query) {
-    let rest = ` ${tidy(query).replace(/[ㄱ-ㅎㅏ-ㅣ]+/g, " ")} `;
-    const fixed = [];
-    rest = rest.replace(/[가-힣]+|[a-z]{4,}/g, (word) => {
-      const better = mended(word);
-      if (better !== word) fixed.push([word, better]);
-      return better;
+  /** 명령과 용어와 코드의 이름을 더하고, 남은 글을 냅니다. */
+  function takeNames(text, code, add) {
+    const concepts = [];
+    let asked; // 명령의 이름
+    let rest = commands.has(text.trim()) ? ` transformer-notes${text}${text}` : text;
+    rest = rest.replace(/transformer-notes ([a-z]+)/g, (command, name) => {
+      add(escape(command), WEIGHT.name, [command]);
+      asked = name;
+      return " ";
     });
-    const whole = rest.trim();
-    const terms = [];
-    const add = (source, weight, shown, opened) => {
-      const nothing = new RegExp(source).test(""); // 밑줄뿐인 말은 어디에나 있습니다
-      if (nothing || terms.some((t) => t.source === source)) return;
-      terms.push({ source, weight, shown, opened });
-    };
-    let concepts = 0;
-    // 코드의 이름을 쳤다면 그 이름을 찾습니다. 이름 속의 낱말을 용어로 읽지 않습니다.
-    const code = !HANGUL.test(query) && /[a-z]_[a-z]|[a-z][A-Z]|[=(]/.test(query);
-    for (const { name, all } of code ? [] : names) {
-      const syllables = name.replace(/[^가-힣]/g, "").length;
-      const edge = syllables && syllables < 3 ? "(?<![가-힣])" : "";
-      const inQuery = new RegExp(
-        edge + pattern(name) + (/[a-z]$/.test(name) ? "(?![a-z])" : ""));
+    for (const { all, inQuery } of code ? [] : names) {
       if (!inQuery.test(rest)) continue;
       rest = rest.replace(inQuery, " ");
-      add(all.map((n) => pattern(n)).join("|"), WEIGHT.name, all);
-      concepts += 1;
+      add(all.map((name) => pattern(name)).join("|"), WEIGHT.name, all);
+      concepts.push(all);
     }
     rest = rest.replace(/[a-z]\w*_\w+/g, (name) => {
       add(pattern(name), WEIGHT.name, [name]);
       return " ";
     });
-    const words = (rest.match(WORDS) || []).map((w) => w.replace(/^\.+|\.+$/g, ""))
-      .filter((w) => w && !EMPTY.has(w) && !PARTICLES.includes(w));
-    for (const word of words) {
-      if (!HANGUL.test(word)) {
-        const base = word.length > 4 ? word.replace(/(ies|ing|ed|es|s|e)$/, "") : word;
-        const rare = /\d{3}|\d\.\d|e-\d/.test(word); // 65나 8은 흔하고 37000은 드뭅니다
-        if (word.length > 1) add(pattern(base), rare ? WEIGHT.number : WEIGHT.word, [base]);
-        continue;
-      }
-      const [base, verb] = stem(word);
-      if (base.length === 1) {
-        if (!EMPTY.has(base)) add(`(?<![가-힣])${base}`, WEIGHT.short, [base]);
-        continue;
-      }
-      const root = unfold(base);
-      add(pattern(root, verb || root !== base), WEIGHT.word, [root]);
-      const syllables = base.match(/[가-힣]/g) || [];
-      for (let i = 0; syllables.length > 2 && i + 1 < syllables.length; i += 1) {
-        add(pattern(syllables[i] + syllables[i + 1]), WEIGHT.part, []);
-      }
+    return { rest, concepts, asked };
+  }
+
+  function takeWord(word, add) {
+    if (!HANGUL.test(word)) {
+      const base = word.length > 4 ? word.replace(/(ies|ing|ed|es|s|e)$/, "") : word;
+      const rare = /\d{3}|\d\.\d|e-\d/.test(word); // 65나 8은 흔하고 37000은 드뭅니다
+      if (word.length > 1) add(pattern(base), rare ? WEIGHT.number : WEIGHT.word, [base]);
+      if (/^[a-z]{4,}$/.test(word)) add(`(?<![a-z])${word}(?![a-z])`, WEIGHT.whole, []);
+      return;
     }
-    const only = concepts === 1 && DEFINED.test(rest);
-    if (only) return { terms, fixed, whole, code, only };
-    // 이웃한 말은 함께 나올 때 더 뜻이 있습니다.
+    const [base, verb] = stem(word);
+    if (EMPTY.has(base)) return;
+    if (base.length === 1) {
+      add(`(?<![가-힣])${base}`, WEIGHT.short, [base]);
+      return;
+    }
+    const root = unfold(base);
+    add(pattern(root, verb || root !== base), WEIGHT.word, [root]);
+    const loose = unfold(base, [4, 8, 17]); // ㄴ, ㄹ, ㅂ: 배운, 배울, 배웁
+    if (loose !== root && loose.length > 1) add(pattern(loose, true), WEIGHT.loose, []);
+    const syllables = base.match(/[가-힣]/g) || [];
+    for (let i = 0; syllables.length > 2 && i + 1 < syllables.length; i += 1) {
+      add(pattern(syllables[i] + syllables[i + 1]), WEIGHT.part, []);
+    }
+  }
+
+  /** 이웃한 말은 함께 나올 때 더 뜻이 있습니다. */
+  function takeNeighbours(whole, add) {
     const all = whole.split(/\s+/).filter((w) => !EMPTY.has(w)).map((w) => (HANGUL.test(w) ? stem(w)[0] : w));
     for (let i = 0; i + 1 < all.length; i += 1) {
       add(pattern(`${all[i]} ${all[i + 1]}`, true), WEIGHT.pair, []);
@@ -212,8 +230,40 @@ const notesSearch = (() => {
         add(`${pattern(all[i])}[^.]{0,12}${pattern(all[j], true)}`, WEIGHT.near, []);
       }
     }
-    if (all.length > 1 || /[_\d]/.test(whole)) add(pattern(whole), WEIGHT.phrase, [whole]);
-    return { terms, fixed, whole, code, only };
+    const phrase = all.join(" ");
+    if (all.length > 1 || /[_\d]/.test(whole)) add(pattern(phrase), WEIGHT.phrase, [phrase]);
+  }
+
+  /** 찾는 말을 무게가 있는 정규식들로 바꿉니다. */
+  function understand(query) {
+    const terms = [];
+    const add = (source, weight, shown) => {
+      const nothing = new RegExp(source).test(""); // 밑줄뿐인 말은 어디에나 있습니다
+      if (!nothing && terms.every((term) => term.source !== source)) terms.push({ source, weight, shown });
+    };
+    const fixed = [];
+    const name = nearName(query);
+    if (name) fixed.push([query, name]);
+    const text = ` ${tidy(name ?? query).replace(/[ㄱ-ㅎㅏ-ㅣ]+/g, " ")} `
+      .replace(/[가-힣]+|[a-z][a-z\d]{3,}/g, (word) => {
+        const better = mended(word);
+        if (!stripped(word).startsWith(stripped(better))) fixed.push([word, better]);
+        return better;
+      });
+    const whole = text.trim();
+    // 코드의 이름을 쳤다면 그 이름을 찾습니다. 이름 속의 낱말을 용어로 읽지 않습니다.
+    const code = !HANGUL.test(query) && /[a-z]_[a-z]|[a-z][A-Z]|[=(]|-notes/.test(query)
+      && !names.some(({ written }) => written === query.trim()); // ReLU는 용어입니다
+    const single = code && /^\w+$/.test(query.trim()) && count(pattern(whole)).length > 0;
+    if (single) add(pattern(whole), WEIGHT.name, [whole]);
+    const { rest, concepts, asked } = takeNames(single ? "" : text, code, add);
+    for (const word of rest.match(WORDS) || []) {
+      const bare = word.replace(/^\.+|\.+$/g, "");
+      if (bare && !EMPTY.has(bare) && !PARTICLES.includes(bare)) takeWord(bare, add);
+    }
+    const only = concepts.length + Boolean(asked) === 1 && DEFINED.test(rest);
+    if (!only && !single) takeNeighbours(whole, add);
+    return { terms, fixed, whole, code, only, concepts, asked };
   }
 
   const INITIALS = "rRseEfaqQtTdwWczxvg";
@@ -236,30 +286,49 @@ const notesSearch = (() => {
   }
 
   const inBook = (word, base = word) => count(pattern(base, true)).length
-    || names.some(({ name }) => name.replace(/[\s_-]/g, "").includes(word));
+    || names.some(({ flat }) => flat.includes(word));
+
+  /** 끝소리를 뗀 글. 이것으로 시작하는 말은 활용만 다르므로 고쳤다고 알리지 않습니다. */
+  const stripped = (word) => word.normalize("NFD").replace(/[\u11a8-\u11c2]$/, "");
 
   /** 한 번도 나오지 않는 말은 자모나 글자 하나가 다른 말로 고쳐 봅니다. */
   function mended(word) {
     const hangul = HANGUL.test(word);
-    if (EMPTY.has(word) || word.normalize("NFD").length < (hangul ? 6 : 4)) return word;
+    const short = (text) => text.normalize("NFD").length < (hangul ? 6 : 4);
+    if (EMPTY.has(word) || short(word)) return word;
     const [base] = hangul ? stem(word) : [word];
-    if (inBook(word, base)) return word;
+    if (inBook(word, hangul ? unfold(base) : base)) return word;
     const typed = hangul ? undefined : fromKeyboard(word);
     if (typed && inBook(typed, stem(typed)[0])) return typed;
     vocabulary ??= wordsOfBook();
-    const near = (text) => {
-      const target = text.normalize("NFD");
-      const allowed = hangul && target.length >= 9 ? 2 : 1;
-      let best, least = allowed + 0.5;
-      for (const [candidate, [spelled, often]] of vocabulary) {
-        if (HANGUL.test(candidate) !== hangul) continue;
-        if (Math.abs(spelled.length - target.length) > allowed) continue;
-        const cost = distance(target, spelled, allowed) - Math.min(often, 999) / 2000;
-        if (cost < least) [best, least] = [candidate, cost];
-      }
-      return best;
-    };
-    return near(word) ?? near(base) ?? word;
+    const often = (text) => vocabulary.get(hangul ? stem(text)[0] : text)?.[1] || 0;
+    const [swapped] = [...word].slice(1)
+      .map((letter, i) => word.slice(0, i) + letter + word[i] + word.slice(i + 2))
+      .filter(often).sort((a, b) => often(b) - often(a));
+    if (swapped) return swapped;
+    return nearest(word, vocabulary) ?? (short(base) ? word : nearest(base, vocabulary) ?? word);
+  }
+
+  /** 자모나 글자 하나(길면 둘)만 다른 말 가운데 가장 가깝고 흔한 것 */
+  function nearest(text, candidates) {
+    const target = text.normalize("NFD");
+    const hangul = HANGUL.test(text);
+    const allowed = hangul && target.length >= 9 ? 2 : 1;
+    let best, least = allowed + 0.5;
+    for (const [candidate, [spelled, often]] of candidates) {
+      if (HANGUL.test(candidate) !== hangul) continue;
+      if (Math.abs(spelled.length - target.length) > allowed) continue;
+      const cost = distance(target, spelled, allowed) - Math.min(often, 999) / 2000;
+      if (cost < least) [best, least] = [candidate, cost];
+    }
+    return best;
+  }
+
+  /** 낱말로는 짧아서 고칠 수 없는 말도 이름 전체로는 알아봅니다: 교사 강료 → 교사 강요 */
+  function nearName(text) {
+    const typed = flat(text);
+    if (!/^[가-힣]{4,}$/.test(typed) || inBook(typed)) return undefined;
+    return nearest(typed, names.map(({ written, flat: name }) => [written, [name.normalize("NFD"), 0]]));
   }
 
   function wordsOfBook() {
@@ -270,12 +339,12 @@ const notesSearch = (() => {
       else words.set(word, [word.normalize("NFD"), n]);
     };
     for (const { fields } of sections) {
-      for (const word of fields.slice(1, 3).join(" ").match(/[가-힣]{2,}|[a-z]{4,}/g) || []) {
+      for (const word of fields.slice(1, 3).join(" ").match(/[가-힣]{2,}|[a-z][a-z\d]{3,}/g) || []) {
         put(HANGUL.test(word) ? stem(word)[0] : word, 1);
       }
     }
-    for (const { name } of names) {
-      for (const word of [name.replace(/\s/g, ""), ...name.split(/\s/)]) {
+    for (const { written } of names) {
+      for (const word of [flat(written), ...tidy(written).split(/\s/)]) {
         if (word.length > 1) put(word, 50);
       }
     }
@@ -298,58 +367,63 @@ const notesSearch = (() => {
 
   // 점수 ----------------------------------------------------------------------
 
-  /** 쪽마다 가장 나은 절들. 점수가 높은 쪽부터입니다. */
-  function find(query) {
-    const { terms, fixed, whole, code, only } = understand(query);
+  /** 절마다 [낱말의 점수, 찾은 말의 무게] */
+  function weigh(terms, only) {
     const scores = new Map();
-    for (const term of terms) {
-      const found = count(term.source);
+    for (const { source, weight, shown } of terms) {
+      const found = count(source);
       const rarity = (n) => Math.log(1 + (sections.length - n + 0.5) / (n + 0.5));
-      const inText = rarity(found.length);
-      const inHeading = rarity(found.filter(([, n]) => n[1]).length);
-      const inTitle = rarity(found.filter(([, n]) => n[0]).length);
-      const inPhrases = rarity(found.filter(([, n]) => n[4]).length);
-      for (const [i, [title, heading, text, inCode, phrases]] of found) {
-        const { size, first, order } = sections[i]; // 첫 쪽의 제목은 이 책의 이름입니다
-        const long = 1 - WEIGHT.length + (WEIGHT.length * size) / average;
-        const n = (text + inCode) / long;
+      const rare = (field) => rarity(found.filter(([, n]) => n[field]).length);
+      const [inTitle, inHeading, inText, inPhrases] = [rare(0), rare(1), rarity(found.length), rare(4)];
+      // 책의 이름에 든 말은 어디에나 맞으므로 자리를 알려 주지 않습니다.
+      const worth = !only && found[0]?.[0] === 0 && found[0][1][0] ? weight * WEIGHT.book : weight;
+      for (const [i, [title, heading, text, code, phrases]] of found) {
+        const { size, first, order } = sections[i];
+        const n = (text + code) / (1 - WEIGHT.length + (WEIGHT.length * size) / average);
         let gain = (inText * n) / (n + WEIGHT.saturation);
         if (heading) gain += WEIGHT.heading * inHeading;
         if (phrases) gain += WEIGHT.phrases * inPhrases;
         if (title && order) gain += WEIGHT.title * inTitle * (first ? 1 : 0.5);
-        scores.set(i, (scores.get(i) || 0) + term.weight * gain);
+        const [score, met] = scores.get(i) ?? [0, 0];
+        scores.set(i, [score + worth * gain, met + (shown.length ? weight : 0)]);
       }
     }
-    const flat = (text) => tidy(text).replace(/[\s_-]/g, "");
-    const target = flat(whole);
+    return scores;
+  }
+
+  /** 쪽마다 가장 나은 절들. 점수가 높은 쪽부터입니다. */
+  function find(query) {
+    const { terms, fixed, whole, code, only, concepts, asked } = understand(query);
+    const meant = glossary.filter(({ fields }) => concepts.some((all) => all.includes(fields[1])));
+    const lessons = new Set([...meant.map((term) => term.code), `${COMMANDS}#command-line-${asked}`]);
+    const scores = weigh(terms, only);
+    const total = terms.reduce((sum, { weight, shown }) => sum + (shown.length ? weight : 0), 0);
+    const targets = only && concepts.length ? concepts[0].map(flat) : [flat(whole)];
     const pages = new Map();
-    for (let [i, score] of scores) {
-      const section = sections[i];
-      const heading = flat(section.heading);
-      const exact = heading === target || heading.split(".").pop() === target;
-      const named = only && section.anchor.startsWith("term-")
-        && terms[0].shown.some((name) => flat(name) === heading);
-      const api = section.page === "reference/api";
-      if (named) score += WEIGHT.definition;
-      else if (only && section.first && terms[0].shown.some((name) =>
-        flat(section.title).endsWith(flat(name)))) score += WEIGHT.lecture;
-      else if (exact && (code || !api) && (section.first || section.text)) score += WEIGHT.exact;
-      else if (api) score *= WEIGHT.api;
-      else if (section.page === "paper/mistakes") score *= WEIGHT.list; // 가르치는 자리가 먼저입니다
-      else if (section.anchor.startsWith("term-")) score *= WEIGHT.term;
+    sections.forEach((section, i) => {
+      const lesson = lessons.has(section.id);
+      if (!scores.has(i) && !lesson) return;
+      const [sum, met] = scores.get(i) ?? [0, 0];
+      const exact = targets.includes(section.flat) && (code || section.page !== "reference/api");
+      let score = sum * (1 - WEIGHT.cover * (1 - met / total)) * section.place;
+      if (asked && section.page === COMMANDS) score += WEIGHT.exact;
+      if (lesson) score += only ? WEIGHT.lesson : WEIGHT.taught;
+      else if (only && !meant.length && section.first
+        && targets.some((name) => section.flat.endsWith(name))) score += WEIGHT.lesson;
+      else if (exact && (section.first || section.text)) score += WEIGHT.exact;
       if (!pages.has(section.page)) pages.set(section.page, []);
       pages.get(section.page).push({ section, score });
-    }
+    });
     const results = [...pages.values()].map((hits) => {
-      hits.sort((a, b) => b.score - a.score || 0);
+      hits.sort((a, b) => b.score - a.score);
       const others = hits.slice(1, 6).reduce((sum, { score }) => sum + score, 0);
       return { hits, score: hits[0].score + WEIGHT.page * others };
     });
-    results.sort((a, b) => b.score - a.score || a.hits[0].section.order - b.hits[0].section.order);
-    return { results, terms, fixed };
+    results.sort((a, b) => b.score - a.score);
+    return { results, terms, fixed, meant: only ? meant : [] };
   }
 
-  return { accept, find, tidy, WEIGHT };
+  return { accept, find };
 })();
 
 /** 색인 파일(search_index.js)이 자기 내용을 넘기며 부릅니다. */
