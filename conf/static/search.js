@@ -34,7 +34,7 @@
   /** 찾은 말에 표시를 한 글. 표시가 많이 모인 곳을 골라 자릅니다. */
   function snippet(section, terms, room = 150) {
     const has = (part) => part.search(marker(terms)) >= 0;
-    const text = has(section.code) && !has(section.text)
+    const text = has(section.code) && !has(`${section.heading} ${section.text}`)
       ? section.code.split(" ").join(" · ") : section.text;
     const marks = [...text.matchAll(marker(terms))].map((m) => [m.index, m.index + m[0].length]);
     const within = (from) => new Set(marks.filter(([a, b]) => a >= from && b <= from + room)

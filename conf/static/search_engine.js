@@ -404,7 +404,8 @@ const notesSearch = (() => {
       const lesson = lessons.has(section.id);
       if (!scores.has(i) && !lesson) return;
       const [sum, met] = scores.get(i) ?? [0, 0];
-      const exact = targets.includes(section.flat) && (code || section.page !== "reference/api");
+      const exact = targets.includes(section.flat) && section.order
+        && (code || section.page !== "reference/api");
       let score = sum * (1 - WEIGHT.cover * (1 - met / total)) * section.place;
       if (asked && section.page === COMMANDS) score += WEIGHT.exact;
       if (lesson) score += only ? WEIGHT.lesson : WEIGHT.taught;
