@@ -407,7 +407,6 @@ const notesSearch = (() => {
       const exact = targets.includes(section.flat) && section.order
         && (code || section.page !== "reference/api");
       let score = sum * (1 - WEIGHT.cover * (1 - met / total)) * section.place;
-      if (asked && section.page === COMMANDS) score += WEIGHT.exact;
       if (lesson) score += only ? WEIGHT.lesson : WEIGHT.taught;
       else if (only && !meant.length && section.first
         && targets.some((name) => section.flat.endsWith(name))) score += WEIGHT.lesson;
