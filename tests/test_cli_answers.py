@@ -11,20 +11,25 @@ from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import pairs as cli_pairs
 
 
-def test_the_probability_is_the_product_over_the_tokens(opened, words_model):
-    """패딩 없이 한 글씩, 토큰 하나씩 곱한 것과 같습니다."""
+def test_certainty_is_the_geometric_mean_over_the_tokens(opened, words_model):
+    """패딩 없이 한 글씩, 토큰 하나씩 구한 확률의 평균과 같습니다."""
     tokenizer, network = words_model
     texts = ["하나 둘 셋", "넷", "영 영 다섯 둘"]
     for text, found in zip(texts, cli_answers.reply(network, tokenizer, texts)):
-        source, p = tokenizer.encode([text], eos=True), 1.0
+        source, chances = tokenizer.encode([text], eos=True), []
         seen = [tokenizer.bos_id]
         for token in found.ids:
             logits = network((source, np.array([seen]))).numpy()[0, -1].astype(float)
-            p *= (np.exp(logits) / np.exp(logits).sum())[token]
+            chances.append((np.exp(logits) / np.exp(logits).sum())[token])
             seen.append(int(token))
-        assert found.probability == pytest.approx(p, rel=1e-3)
+        mean = np.prod(chances) ** (1 / len(chances))
+        assert found.certainty == pytest.approx(mean, rel=1e-3)
+        least = chances.index(min(chances[:-1]))  # 끝내는 토큰은 보지 않습니다
+        assert found.weakest == least
         line = run("translate", opened, text, "--probability").stdout
-        assert line == f"{found.text}\t{found.probability:#.4g}\n"
+        token = tokenizer.vocabulary[found.ids[least]].replace(" ", "␣")
+        measured = f"{found.certainty:#.4g}\t{token}\t{found.chances[least]:#.4g}"
+        assert line == f"{found.text}\t{measured}\n"
         assert run("translate", opened, text).stdout == f"{found.text}\n"
 
 
@@ -37,25 +42,35 @@ def test_an_unsure_answer_is_kept_back(opened):
     asked = "translate", opened, sure, unsure, "--least", least
     result = run(*asked, "--probability")
     first, second = result.stdout.splitlines()
-    assert first == shown.stdout.splitlines()[0] and second == f"\t{p[1]:#.4g}"
+    assert first == shown.stdout.splitlines()[0]
+    assert second.startswith(f"\t{p[1]:#.4g}\t")
     assert run(*asked).stdout == first.split("\t")[0] + "\n\n"
     (line,) = [x for x in result.stderr.splitlines() if x.startswith("되묻습니다")]
     assert "2번째 글" in line and str(least) in line
 
 
 def test_answers_that_are_no_day_are_kept_back():
-    for text, probability, good in (
-        ("2026-11-21", 0.95, True),
-        ("2026-11-21", 0.85, False),
-        ("2026-02-30", 1.0, False),
-        ("2050-01-01", 1.0, False),
-        ("1949-12-31", 1.0, False),
-        ("2026-11", 1.0, False),
+    rules = cli_answers.REMARKS["rules"]["dates"]
+    for text, certainty, reason in (
+        ("2026-11-21", 0.995, ""),
+        ("2026-11-21", 0.985, "0.99보다 낮아"),
+        ("2026-02-30", 1.0, "달력에 없는 날"),
+        ("2050-01-01", 1.0, "배운 해"),
+        ("1949-12-31", 1.0, "배운 해"),
+        ("2026-11", 1.0, "읽지 못했습니다: 2026-11."),
+        ("", 1.0, "비었습니다"),
     ):
-        answer = cli_answers.Reply(text, True, None, probability)
-        assert good != bool(cli_answers.doubt(answer, 0.9, dates=True)), text
-        kept_back = cli_answers.doubt(answer, 0.9, dates=False)
-        assert bool(kept_back) == (probability < 0.9)  # 달력은 날짜에서만 봅니다
+        held, asked = cli_answers.judged(rules, text, certainty)
+        assert reason in held and bool(reason) == bool(held) and not asked, text
+    assert cli_answers.judged({}, "2026-02-30", 0.1) == ("", "")  # 날짜에서만 봅니다
+
+
+def test_below_the_second_threshold_it_asks_and_still_answers():
+    rules = {"least": 0.2, "doubt": 0.5}
+    assert cli_answers.judged(rules, "답", 0.1)[0]
+    held, asked = cli_answers.judged(rules, "답", 0.3)
+    assert not held and "0.3000" in asked and "0.5" in asked
+    assert cli_answers.judged(rules, "답", 0.6) == ("", "")
 
 
 def test_a_folder_of_dates_asks_back_by_itself(tmp_path):
@@ -64,7 +79,7 @@ def test_a_folder_of_dates_asks_back_by_itself(tmp_path):
     asked = "translate", tmp_path / "dates", "2026년 2월 30일"
     assert run(*asked).stdout == "\n"
     result = run(*asked, "--probability")
-    assert re.fullmatch(r"\t\d\.\d+(e-\d+)?\n", result.stdout)
+    assert re.fullmatch(r"\t\d\.\d+(e-\d+)?\t\S+\t\d\S+\n", result.stdout)
     assert "1번째 글" in result.stderr
 
 

@@ -119,7 +119,7 @@ def test_a_command_names_the_other_when_the_model_is_of_the_other_kind(reader):
 def test_every_text_gets_its_most_probable_label(reader):
     chances = models.load(reader).classify(TEXTS)
     expected = [
-        f"{label}\t{max(row):.2f}\n"
+        f"{label}\t{max(row):#.4g}\n"
         for label, row in zip(("긍정", "부정", "긍정"), chances)
     ]
     result = run("classify", "--model", reader, *TEXTS)
@@ -153,4 +153,4 @@ def test_unknown_characters_and_long_texts_are_named(reader):
     line = refuse("classify", "--model", reader, "영화 " * 20)
     assert "20토큰" in line and "21토큰" in line
     assert "UTF-8" in refuse("classify", "--model", reader, stdin=b"\xff\n")
-    assert "TEXT" in refuse("classify", "--model", reader, " ")
+    assert "빈 글" in refuse("classify", "--model", reader, " ")

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from built_site import PHONE, SITE, go
+from command_line import run
 
 from transformer_notes import corpora, models
-from transformer_notes.cli import texts as cli_texts
+from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import trained
 from transformer_notes.cli.korean import BadInput
 from transformer_notes.decoding import beam_search, greedy
@@ -64,20 +65,19 @@ def opened(name):
     return trained.open_model(name)
 
 
-def expected_reading(name, text, monkeypatch):
+def expected_reading(name, text):
     """명령줄이 그 글을 읽은 번호와 경고, 또는 거절하는 까닭."""
-    warnings = []
-    monkeypatch.setattr(cli_texts, "warn", warnings.append)
-    monkeypatch.setattr(cli_texts.pairs, "shortened", str)
     text = text.strip()
     if not text:
-        return {"error": "글이 필요합니다. 받은 것: 빈 글."}
+        return {"error": cli_answers.remark("empty")}
     try:
-        text = cli_texts.readable(opened(name), text, "글")
+        text, refusal, warning = cli_answers.reading(opened(name), text)
     except BadInput as error:
-        return {"error": error.message}
+        refusal = error.message
+    if refusal:
+        return {"error": refusal}
     ids = opened(name).tokenizer.encode(text, eos=True).tolist()
-    return {"ids": ids, "warning": "".join(warnings)}
+    return {"ids": ids, "warning": warning}
 
 
 @pytest.fixture(scope="module", params=models.available())
@@ -117,19 +117,19 @@ CLASSIFY = """rows => rows.map(ids =>
   [...notesTransformer.classify(model, ids).probabilities])"""
 
 
-def test_the_browser_reads_and_refuses_as_the_command_does(pair, count, monkeypatch):
+def test_the_browser_reads_and_refuses_as_the_command_does(pair, count):
     name, page = pair
     given = texts(name, count)
     read = page.evaluate(READ, given)
-    expected = [expected_reading(name, text, monkeypatch) for text in given]
+    expected = [expected_reading(name, text) for text in given]
     refused = " ".join(one.get("error", "") for one in expected)
     assert len(given) == count and "빈 글" in refused and "너무 깁니다" in refused
     for text, ours, python in zip(given, read, expected):
         assert ours == python, repr(text)
 
 
-def rows_of(name, count, monkeypatch):
-    found = [expected_reading(name, text, monkeypatch) for text in texts(name, count)]
+def rows_of(name, count):
+    found = [expected_reading(name, text) for text in texts(name, count)]
     return sorted((one["ids"] for one in found if "ids" in one), key=len)
 
 
@@ -137,9 +137,9 @@ def batches(rows, size=64):
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def test_answers_and_their_probabilities_are_those_of_python(pair, count, monkeypatch):
+def test_answers_and_their_probabilities_are_those_of_python(pair, count):
     name, page = pair
-    rows, model = rows_of(name, count, monkeypatch), opened(name).model
+    rows, model = rows_of(name, count), opened(name).model
     if opened(name).task == "classify":
         ours = np.array(page.evaluate(CLASSIFY, rows))
         for part, found in zip(batches(rows), batches(ours)):
@@ -158,12 +158,12 @@ def test_answers_and_their_probabilities_are_those_of_python(pair, count, monkey
             np.testing.assert_allclose(np.exp(logs), np.exp(python), rtol=1e-4)
 
 
-def test_beams_and_their_scores_are_those_of_python(pair, count, monkeypatch):
+def test_beams_and_their_scores_are_those_of_python(pair, count):
     name, page = pair
     if opened(name).task == "classify":
         return
-    rows = rows_of(name, count, monkeypatch)
-    rows = random.Random(1).sample(rows, count // 5)
+    rows = rows_of(name, count)
+    rows = random.Random(1).sample(rows, min(len(rows), count // 5))
     ours = page.evaluate(BEAM, rows)
     ids, scores = beam_search(
         opened(name).model, pad_rows(rows), 2, 3, return_beams=True
@@ -175,6 +175,45 @@ def test_beams_and_their_scores_are_those_of_python(pair, count, monkeypatch):
 
 # --- 지은 쪽 -------------------------------------------------------------------------
 
+#: 표에 있는 말이 모두 나오게 고른 글. '답 없음'은 말이 나오지 않는 글입니다.
+SAID = {
+    "dates": {
+        "": "empty", "2026년 " * 200: "long", "☆": "strange",
+        "2026년 2월 30일": "no_day", "2055년 5월 5일": "other_year",
+        "2031년 3월 9일 nn": "unknown",
+        "2026년 11월 21일 " * 3: "longer", "26.11.21": "",
+    },
+    "translator": {
+        "배고파": "no_english", "asdf qwer zxcv": "broken",
+        "The weather is nice today.": "unsure", "Availability: Windows.": "doubtful",
+        "Return a copy of the list.": "",
+    },
+    "reviews": {
+        "A film to see twice.": "no_hangul_review", "뷁쉙 쭝뤠껋": "broken",
+        "오늘은 화요일이다.": "doubtful", "두 번 봐도 좋은 영화": "",
+    },
+    "chatbot": {
+        "hello": "no_hangul", "뷁쉙": "strange", "지금 몇 시야?": "doubtful",
+        "안녕하세요": "",
+    },
+}  # fmt: skip
+
+
+def of_the_command(name, text):
+    """명령줄의 답, 확신과 망설인 토큰, 그리고 한 말."""
+    if name == "chatbot":
+        done = run("chat", stdin=f"{text}\n")
+    elif name == "reviews":
+        done = run("classify", text)
+    else:
+        asked = "translate", "--model", name, "--probability", text
+        fails = not text or len(text) > 500
+        done = run(*asked, code=2 if fails else 0)
+    said = re.sub("(?m)^(되묻습니다|경고|오류): ", "", done.stderr)
+    answer, *measured = done.stdout.rstrip("\n").split("\t")
+    return answer, measured, said.replace("1번째 글", "글").splitlines()
+
+
 ANSWERED = """expected =>
   document.querySelector('.status').textContent.includes(expected)
   && document.querySelector('[name=stop]').disabled"""
@@ -185,6 +224,67 @@ def asked(page, expected):
     return page.inner_text(".answer")
 
 
+def ask(page, text):
+    """글을 넣고 Enter를 누른 답과, 상자가 한 말의 줄."""
+    page.fill(".playground textarea", text)
+    page.press(".playground textarea", "Enter")
+    page.wait_for_function("document.querySelector('[name=stop]').disabled")
+    answer = page.inner_text(".answer")
+    return answer, page.locator(".status p").all_inner_texts()
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_box_says_what_the_command_says(visit, name):
+    """같은 글에 같은 답, 같은 확신, 같은 말. 쪽은 그 모델의 상자로 시작합니다."""
+    page = visit(f"practice/{PRACTICE[name]}.html")
+    assert not page.locator(".models").is_visible()
+    words = cli_answers.REMARKS["words"]
+    for text, key in SAID[name].items():
+        answer, lines = ask(page, text)
+        wanted, measured, said = of_the_command(name, text)
+        assert answer == wanted, text
+        told = " ".join(lines)
+        assert all(line in told for line in said), (text, lines, said)
+        pieces = [part for part in re.split(r"\{\w+\}", words.get(key, "")) if part]
+        assert all(part in told for part in pieces) and (key or len(lines) == 1), lines
+        for number in re.findall(r"확신 (\d\.\d+)", told):
+            assert not measured or number in measured
+    assert page.trouble == []
+
+
+PRACTICE = {
+    "dates": "dates",
+    "translator": "translation",
+    "reviews": "classification",
+    "chatbot": "chatbot",
+}
+
+
+@pytest.mark.parametrize("name", PRACTICE)
+def test_a_practice_page_begins_with_three_inputs_that_it_explains(visit, name):
+    page = visit(f"practice/{PRACTICE[name]}.html")
+    assert page.locator(".playground .examples button").count() == 3
+    assert page.locator("section > section .playground").count() == 0  # 첫 절의 앞
+    links = page.locator(".playground ~ ul").first.locator("li:has(a[href^='#'])")
+    assert links.count() == 3
+
+
+def test_everything_is_in_the_first_view(visit):
+    for options in ({"viewport": {"width": 1440, "height": 900}}, PHONE):
+        page = visit("practice/playground.html", **options)
+        height = page.viewport_size["height"]
+        for part in (".models", "textarea", ".examples", "[type=submit]", ".answer"):
+            box = page.locator(f".playground {part}").first.bounding_box()
+            assert box["y"] + box["height"] <= height, (part, box)
+
+
+def test_without_scripts_there_is_a_notice_and_nothing_to_press(tab):
+    page = tab(java_script_enabled=False)
+    page.goto((SITE / "practice/playground.html").as_uri())
+    assert "JavaScript" in page.inner_text(".playground")
+    assert page.locator(".playground :is(button, input, textarea):visible").count() == 0
+
+
 def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(visit):
     page, requests = visit("practice/playground.html"), []
     page.on("request", lambda request: requests.append(request.url))
@@ -193,20 +293,36 @@ def test_a_model_is_read_only_when_asked_and_the_keyboard_is_enough(visit):
     page.keyboard.type("12월 25일, 2031")
     assert [url for url in requests if url.endswith(".js")] == []
     page.keyboard.press("Enter")
-    assert asked(page, "확률") == "2031-12-25"
+    assert asked(page, "확신") == "2031-12-25"
     (read,) = [url for url in requests if url.endswith(".js")]
     assert read.endswith("_static/models/dates.js") and page.trouble == []
     rows = page.locator(".playground tbody tr")
     assert rows.count() == 12  # 공백, 날짜의 열 글자, <eos>
+    pressed = page.locator(".playground tbody button[aria-pressed=true]")
+    chances = page.locator(".answer span").evaluate_all(
+        "all => all.map(one => Number(one.title.match(/[\\d.e-]+$/)[0]))"
+    )
+    place = chances.index(min(chances))
+    assert page.evaluate(PICKED) == place < 11  # 가장 망설인 토큰이고 <eos>가 아닙니다
+    assert f"{min(chances):.4g}" in page.inner_text(".status")
     page.focus(".playground tbody button[tabindex='0']")
     page.keyboard.press("ArrowUp")
-    pressed = page.locator(".playground tbody button[aria-pressed=true]")
-    assert pressed.count() == 1 and pressed.inner_text() == "5"
-    shown = [float(w) for w in rows.nth(10).locator("td").all_inner_texts()]
+    assert pressed.count() == 1 and page.evaluate(PICKED) == place - 1
+    shown = [float(w) for w in rows.nth(place - 1).locator("td").all_inner_texts()]
     assert sum(shown) == pytest.approx(1, abs=0.01 * len(shown))
-    assert "".join(rows.nth(9).locator("td").all_inner_texts()) == ""
+    assert "".join(rows.nth(place).locator("td").all_inner_texts()) == ""
+    page.locator(".answer span").nth(2).click()
+    assert page.evaluate(PICKED) == 2
 
 
+#: 고른 행의 자리. 표의 머리에 가려 있으면 안 됩니다.
+PICKED = """() => {
+  const picked = document.querySelector('.map [aria-pressed=true]').closest('tr')
+  const [row, head] = [picked, picked.closest('table').tHead].map(
+    (node) => node.getBoundingClientRect())
+  if (row.top < head.bottom - 1) throw Error('표의 머리에 가렸습니다')
+  return picked.sectionRowIndex
+}"""
 #: 감상평의 모델을 다 읽으면 이루어지는 약속.
 WATCH = """() => {
   window.loaded = new Promise((done) => document.addEventListener(
@@ -216,12 +332,8 @@ WATCH = """() => {
 
 def test_another_model_and_an_empty_text_leave_no_old_answer(visit):
     page = visit("practice/playground.html")
-    page.fill(".playground textarea", "12월 25일, 2031")
-    page.click(".playground [type=submit]")
-    assert asked(page, "확률") == "2031-12-25"
-    page.fill(".playground textarea", "")
-    page.click(".playground [type=submit]")
-    assert asked(page, "글이 필요합니다") == ""
+    assert ask(page, "12월 25일, 2031")[0] == "2031-12-25"
+    assert ask(page, "")[0] == ""
     assert not page.locator(".playground .attention").is_visible()
     page.fill(".playground textarea", "내가 쓴 글")
     page.check(".playground [value=reviews]")
@@ -229,56 +341,44 @@ def test_another_model_and_an_empty_text_leave_no_old_answer(visit):
     assert page.inner_text(".playground .status") == ""
     page.evaluate(WATCH)
     page.click(".playground [type=submit]")
-    page.check(".playground [value=dates]")  # 모델을 읽는 동안 바꿉니다
+    page.check(".playground [value=chatbot]")  # 모델을 읽는 동안 바꿉니다
     page.evaluate("loaded")
     page.wait_for_function("!('reviews' in notesModels)")
-    assert page.inner_text(".playground .answer") == ""
+    asked(page, "확신")  # 바꾼 모델이 처음부터 답합니다
+    assert page.locator(".detail").count() == 1
+    page.check(".playground [value=dates]")
     page.click(".playground [data-model=dates]:is(button) >> nth=0")
+    asked(page, "확신")
     page.check(".playground [value=chatbot]")
     assert page.input_value(".playground textarea") == "안녕하세요"
-    page.fill(".playground textarea", "가" * 100_000)
-    page.click(".playground [type=submit]")
-    assert asked(page, "너무 깁니다") == ""
     assert page.trouble == []
 
 
-#: 첫 토큰이 나오자마자 멈춥니다.
-STOP = """async () => {
+#: 첫 토큰이 나오자마자 무엇을 합니다.
+SOON = """async (act) => {
   document.querySelector('.playground [type=submit]').click();
   while (!document.querySelector('.answer').textContent)
     await new Promise(requestAnimationFrame);
-  document.querySelector('[name=stop]').click();
+  eval(act);
 }"""
 
 
-def test_a_stopped_answer_says_so_and_goes_on(visit):
+def test_a_stopped_answer_goes_on_and_a_new_text_starts_anew(visit):
     page = visit("practice/playground.html")
     page.check(".playground [value=translator]")
-    page.evaluate(STOP)
+    page.evaluate(SOON, "document.querySelector('[name=stop]').click()")
     half = asked(page, "멈추었습니다")
     page.click(".playground [type=submit]")
-    whole = asked(page, "확률")
+    whole = asked(page, "확신")
     assert whole.startswith(half) and len(whole) > len(half)
+    other = "Return True if the file exists."
+    page.evaluate(
+        SOON,
+        f"document.querySelector('.playground textarea').value = '{other}';"
+        "document.querySelector('.playground form').requestSubmit()",
+    )
+    assert asked(page, "확신") == of_the_command("translator", other)[0]
     assert page.trouble == []
-
-
-@pytest.mark.parametrize(
-    "name, text, said",
-    [
-        ("translator", "목록의 사본을 돌려줍니다.", "로마자가 없는 글"),
-        ("reviews", "A film to see twice.", "한글이 없는 글"),
-        ("chatbot", "Hello.", "한글이 없는 글"),
-    ],
-)
-def test_a_text_in_another_language_is_told(visit, name, text, said):
-    page = visit("practice/playground.html")
-    page.check(f".playground [value={name}]")
-    for given, told in ((text, True), (text + " 영화 film", False)):
-        page.fill(".playground textarea", given)
-        page.click(".playground [type=submit]")
-        answer = asked(page, said if told else "확률")
-        assert (said in page.inner_text(".playground .status")) == told
-        assert bool(answer) == (name != "chatbot" or not told)
 
 
 def test_one_token_at_a_time_by_touch_on_a_phone(visit):
@@ -289,17 +389,19 @@ def test_one_token_at_a_time_by_touch_on_a_phone(visit):
             "n => document.querySelectorAll('.playground tbody tr').length === n",
             arg=count,
         )
+    page.tap(".how summary")
     page.tap(".playground [value=beam]")
     page.tap("[type=submit]")
-    assert asked(page, "확률") == "2026-11-21"
+    assert asked(page, "확신") == "2026-11-21"
     assert page.locator(".beams li").count() == 4
-    assert re.search(r"\d\.\de-\d", page.inner_text(".detail"))  # 아주 작은 확률
+    assert re.search(r"\d\.\d+e-\d", page.inner_text(".detail"))  # 아주 작은 확률
     page.tap(".playground tbody tr:nth-child(3) button")
     assert "많이 본 토큰" in page.inner_text(".detail")
     page.select_option("[name=kind]", "self")
     assert page.locator(".playground thead th").first.inner_text() == "<bos>"
     small = page.evaluate(
-        """[...document.querySelectorAll('.playground :is(button, select, label)')]
+        """[...document.querySelector('.playground').querySelectorAll(
+          'button, select, label, summary')]
         .filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24)
         .map(e => e.outerHTML)"""
     )
@@ -309,19 +411,15 @@ def test_one_token_at_a_time_by_touch_on_a_phone(visit):
 def test_what_cannot_be_read_is_told_and_can_be_asked_again(tab):
     page = tab()
     page.route("**/models/reviews.js", lambda route: route.abort())
-    go(page, "practice/playground.html")
-    page.check(".playground [value=reviews]")
-    page.click("[type=submit]")
+    go(page, "practice/classification.html")
+    page.click(".playground [type=submit]")
     assert asked(page, "_static/models/reviews.js를 읽지 못했습니다") == ""
     page.unroute_all()
-    page.click("[type=submit]")
-    assert asked(page, "확률 부정") == "긍정"
-    page.fill(".playground textarea", "재미 " * 600)
-    page.click("[type=submit]")
-    asked(page, "너무 깁니다")
+    page.click(".playground [type=submit]")
+    asked(page, "확신")
 
 
-def test_no_other_page_reads_the_models():
+def test_only_a_page_with_a_box_reads_the_code():
     for path in SITE.rglob("*.html"):
-        found = "transformer.js" in path.read_text("utf-8")
-        assert found == (path.stem in {"playground", "step_through"}), path
+        text = path.read_text("utf-8")
+        assert ("playground.js" in text) == ('class="playground"' in text), path

@@ -1,23 +1,76 @@
-"""「브라우저에서 써 보기」가 읽을 것을 놓습니다: 코드, 겉모습, 모델마다 스크립트 하나.
+"""브라우저에서 답하는 모델: 지시자 ``playground``와, 상자가 읽을 스크립트.
+
+``{playground} dates``는 그 모델만의 상자를, 이름이 없으면 네 모델을 고르는 상자를
+놓습니다. 안에는 눌러 볼 글을 한 줄에 하나씩 적습니다(네 모델이면 ``이름: 글``).
 
 파일로 연 쪽은 다른 파일을 읽지 못하지만 스크립트는 읽습니다. 그래서 패키지의 모델
 파일을 그대로 base64로 적은 스크립트를 만듭니다. 모델은 독자가 고를 때에만 읽습니다.
+거절하고 되묻는 말(``cli/remarks.json``)도 거기에 함께 적습니다.
 """
 
 import base64
+import html
 import json
 import zlib
 from pathlib import Path
 
-#: 쪽마다 그 쪽의 상자를 움직이는 스크립트와 겉모습의 이름.
-BOXES = {"practice/playground": "playground", "practice/step_through": "step_through"}
-MODELS = Path(__file__).resolve().parents[2] / "transformer_notes" / "models"
+from docutils import nodes
+from package import PACKAGE, ROOT
+from sphinx.util.docutils import SphinxDirective
+
+#: ``playground`` 말고 다른 상자가 있는 쪽과, 그 스크립트와 겉모습의 이름.
+BOXES = {"practice/step_through": "step_through"}
+MODELS = PACKAGE / "models"
+BOX = ROOT / "conf" / "playground.html"
+REMARKS = PACKAGE / "cli" / "remarks.json"
+#: 모델마다의 이름과, 받을 글을 부르는 말.
+TITLES = {
+    "dates": ("날짜 읽기", "한국어로 적은 날짜"),
+    "translator": ("번역", "파이썬 문서의 영어 한 문장"),
+    "reviews": ("감상평 읽기", "영화 감상평"),
+    "chatbot": ("챗봇", "한국어로 건네는 말"),
+}
+
+
+class Playground(SphinxDirective):
+    optional_arguments = 1
+    has_content = True
+
+    def run(self):
+        only = self.arguments
+        lines = [line if not only else f"{only[0]}: {line}" for line in self.content]
+        examples = [line.split(": ", 1) for line in lines]
+        models = only or TITLES
+        content = BOX.read_text("utf-8").format(
+            hidden=" hidden" * bool(only),
+            models="".join(
+                f'<label><input type="radio" name="model" value="{name}"'
+                f"{' checked' * (name == examples[0][0])}> {TITLES[name][0]}</label>"
+                for name in models
+            ),
+            labels="".join(
+                f'<span data-model="{name}">{TITLES[name][1]}</span>' for name in models
+            ),
+            first=html.escape(examples[0][1], quote=False),
+            examples="".join(
+                f'<button type="button" data-model="{name}">'
+                f"{html.escape(text, quote=False)}</button>"
+                for name, text in examples
+            ),
+        )
+        self.env.note_dependency(str(BOX))
+        self.env.metadata[self.env.docname]["playground"] = True
+        return [nodes.raw("", content, format="html")]
 
 
 def script(path):
-    """모델 파일을 `notesModels`의 제 이름에 넣는 스크립트입니다."""
+    """모델 파일과 할 말을 제자리에 넣는 스크립트입니다."""
     content = base64.b64encode(path.read_bytes()).decode()
-    return f'(globalThis.notesModels ??= {{}}).{path.stem} = "{content}";\n'
+    remarks = json.dumps(json.loads(REMARKS.read_text("utf-8")))
+    return (
+        f'(globalThis.notesModels ??= {{}}).{path.stem} = "{content}";\n'
+        f"globalThis.notesRemarks = {remarks};\n"
+    )
 
 
 def letters():
@@ -32,17 +85,22 @@ def letters():
     return found
 
 
+def box_of(env, page):
+    """쪽에 있는 상자의 이름."""
+    return "playground" if "playground" in env.metadata[page] else BOXES.get(page)
+
+
 def add_scripts(app, pagename, templatename, context, doctree):
-    if pagename in BOXES and app.builder.format == "html":
-        name = BOXES[pagename]
+    name = box_of(app.env, pagename)
+    if name and app.builder.format == "html":
         app.add_css_file(f"{name}.css")
         for script in ("transformer.js", "models.js", f"{name}.js"):
             app.add_js_file(script, loading_method="defer")
 
 
 def write_models(app, exception):
-    pages = BOXES.keys() & app.env.found_docs
-    if exception or app.builder.format != "html" or not pages:
+    used = any(box_of(app.env, page) for page in app.env.found_docs)
+    if exception or app.builder.format != "html" or not used:
         return
     folder = Path(app.outdir, "_static", "models")
     folder.mkdir(exist_ok=True)
@@ -51,6 +109,7 @@ def write_models(app, exception):
 
 
 def setup(app):
+    app.add_directive("playground", Playground)
     app.connect("html-page-context", add_scripts)
     app.connect("build-finished", write_models)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

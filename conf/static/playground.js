@@ -1,4 +1,4 @@
-/* 써 보기의 화면: 모델을 불러오고, 한 토큰씩 답하게 하고, 어디를 보았는지 그립니다.
+/* 모델의 상자: 한 토큰씩 답하게 하고, 무엇을 망설였고 어디를 보았는지 그립니다.
  *
  * 계산은 모두 transformer.js가 합니다. 친 글은 이 쪽을 떠나지 않습니다.
  */
@@ -14,16 +14,6 @@
   const [attention, map, table, detail] =
     [".attention", ".map", "table", ".detail"].map(find);
   const [kind, layer, head] = ["kind", "layer", "head"].map((n) => find(`[name=${n}]`));
-  const FIRST_YEAR = 1950, LAST_YEAR = 2049, LEAST = 0.9; // 날짜의 답을 믿을 때
-
-  /** 모델이 배운 글자와, 그 글자가 하나도 없는 글에 할 말 */
-  const LEARNED = {
-    translator: [/\p{Script=Latin}/u,
-      "영어를 배운 모델입니다. 로마자가 없는 글의 답은 믿기 어렵습니다."],
-    reviews: [/\p{Script=Hangul}/u,
-      "한국어를 배운 모델입니다. 한글이 없는 글의 답은 믿기 어렵습니다."],
-    chatbot: [/\p{Script=Hangul}/u, "한국어로 물어 주세요. 한글이 없는 글입니다."],
-  };
 
   const element = (tag, content, attributes = {}) => {
     const made = document.createElement(tag);
@@ -32,37 +22,29 @@
     return made;
   };
   const shown = (token) => token.replaceAll(" ", "␣");
-  /** 확률. 작은 것은 3.1e-7처럼 적습니다. */
-  const readable = (p) => (p < 1e-4 ? p.toExponential(1) : p.toFixed(4));
   const frame = () => new Promise((done) => setTimeout(done));
+  /** 한 말을 모두 바꿉니다. 되묻는 말이 먼저입니다. */
+  const tell = (...lines) => status.replaceChildren(
+    ...lines.filter(Boolean).map((line) => element("p", line)));
 
   // 한 번의 답 --------------------------------------------------------------------
 
   let run = null; // 지금 쓰는 답
+  let turn = 0; // 누를 때마다 늘어납니다. 늘어나면 앞서 누른 것은 그만둡니다
 
   function clear() {
     run = null;
-    answer.textContent = status.textContent = "";
-    paths.replaceChildren();
+    for (const place of [answer, status, paths]) place.replaceChildren();
     attention.hidden = true;
   }
 
   const asked = () => JSON.stringify(
     [models.value, text.value, how.value, beams.value, temperature.value]);
 
-  /** 모델을 열고 글을 읽어, 한 스텝씩 나아갈 답을 마련합니다. */
-  async function begin() {
-    clear();
-    status.textContent = "모델을 읽는 중입니다.";
-    const name = models.value;
-    const model = await notesModel(name);
-    if (name !== models.value) return; // 읽는 동안 다른 모델을 골랐습니다
-    const { ids, warning: unknown } = T.read(model, text.value);
-    const [letters, foreign] = LEARNED[name] ?? [/\S/];
-    const learned = letters.test(text.value);
-    if (!learned && model.task === "chat") throw new Error(foreign);
-    const warning = [unknown, learned ? "" : foreign].join(" ").trim();
-    status.textContent = warning;
+  /** 글을 읽어, 한 스텝씩 나아갈 답을 마련합니다. */
+  function begin(model) {
+    const { ids, warning } = T.read(model, text.value);
+    tell(warning);
     const iterator = {
       greedy: () => T.generate(model, ids),
       beam: () => T.searchBeams(model, ids, beams.valueAsNumber),
@@ -74,13 +56,13 @@
     if (model.task === "classify") label();
   }
 
-  /** 토큰 하나만큼 나아갑니다. 다 썼으면 false입니다. */
+  /** 토큰 하나만큼 나아갑니다. */
   function advance() {
     const start = performance.now();
     const { value, done } = run.iterator.next();
     run.milliseconds += performance.now() - start;
     run.done = done;
-    if (done) return false;
+    if (done) return;
     if (Array.isArray(value)) {
       run.steps = value[0].steps;
       paths.replaceChildren(...value.map(({ ids, score }) => element("li",
@@ -90,68 +72,108 @@
       run.steps.push(value);
       draw(run.steps.length - 1);
     }
-    answer.textContent = decoded();
-    select(run.steps.length - 1);
-    map.scrollTop = map.scrollHeight;
+    answer.replaceChildren(...run.steps.filter(({ token }) => token !== T.EOS).map(word));
+    show(run.steps.length - 1);
     run.done = value.token === T.EOS;
-    return true;
   }
 
-  const decoded = () => run.model.tokenizer.decode(run.steps.map(({ token }) => token));
   const chance = ({ token, log }) => Math.exp(log[token]);
 
-  /** 답을 다 쓴 다음에 그 확률과 믿기 어려운 까닭을 적습니다. */
+  /** 답의 토큰 하나. 망설인 만큼 밑줄이 짙습니다. 누르면 그 행을 고릅니다. */
+  function word(made, place) {
+    const name = run.model.tokenizer.tokens[made.token];
+    const p = chance(made);
+    const drawn = element("span", place ? name : name.replace(/^ /, ""), {
+      title: `${place + 1}번째 토큰 ‘${shown(name)}’, 확률 ${T.written(p)}`,
+      style: `--doubt: ${(1 - p).toFixed(3)}`,
+    });
+    drawn.addEventListener("click", () => {
+      if (kind.value !== "encoder") show(place);
+    });
+    return drawn;
+  }
+
+  /** 가장 망설인 토큰의 자리. 쓴 것이 있으면 <eos>는 보지 않습니다. */
+  function weakest() {
+    const written = run.steps.filter(({ token }) => token !== T.EOS);
+    const chances = (written.length ? written : run.steps).map(chance);
+    return chances.indexOf(Math.min(...chances));
+  }
+
+  /** 답을 다 쓴 다음에 확신을 적고, 믿기 어려우면 되묻습니다. */
   function finish() {
-    const probability = run.steps.map(chance).reduce((a, b) => a * b, 1);
-    const notes = [run.warning];
-    if (run.steps.at(-1)?.token !== T.EOS) notes.push("길이의 한도에서 끊긴 답입니다.");
-    if (run.model.task === "dates") {
-      const day = new Date(`${decoded()}T00:00Z`);
-      if (Number.isNaN(+day) || day.toISOString().slice(0, 10) !== decoded()) {
-        notes.push("달력에 없는 날입니다. 글을 살펴봐 주세요.");
-      } else if (decoded() < `${FIRST_YEAR}` || decoded() > `${LAST_YEAR + 1}`) {
-        notes.push(`배운 해(${FIRST_YEAR}–${LAST_YEAR})의 밖입니다. 믿기 어렵습니다.`);
-      } else if (probability < LEAST) {
-        notes.push(`확률이 ${LEAST}보다 낮습니다. 글을 살펴봐 주세요.`);
-      }
-    }
-    const speed = (run.steps.length * 1000) / run.milliseconds;
-    const said = `답 ‘${decoded()}’, 확률 ${readable(probability)}, `
-      + `${run.steps.length}토큰, 1초에 ${speed.toFixed(0)}토큰.`;
-    status.textContent = [said, ...notes].join(" ");
+    const { model, steps, warning, milliseconds } = run;
+    const said = model.tokenizer.decode(steps.map(({ token }) => token));
+    const logs = steps.map(({ token, log }) => log[token]);
+    const certainty = Math.exp(logs.reduce((a, b) => a + b) / logs.length);
+    const { held, asked: doubtful } = T.judge(model, said, certainty);
+    const cut = steps.at(-1).token === T.EOS ? "" : T.cut();
+    const place = weakest();
+    const name = shown(model.tokenizer.tokens[steps[place].token]);
+    const speed = ((steps.length * 1000) / milliseconds).toFixed(0);
+    if (held) answer.replaceChildren();
+    tell(held, doubtful, warning, cut,
+      `${held ? "" : `답 ‘${said}’. `}확신 ${T.written(certainty)}. 가장 망설인 토큰은 `
+      + `‘${name}’ ${T.written(chance(steps[place]))}. `
+      + `${steps.length}토큰, 1초에 ${speed}토큰.`);
+    if (kind.value !== "encoder") show(place);
   }
 
   function label() {
     const { probabilities, weights } = T.classify(run.model, run.ids);
     Object.assign(run, { encoder: weights, done: true });
     const { labels } = run.model.card;
-    const [best] = T.largest(probabilities, 1);
+    const [best, ...others] = T.largest(probabilities, labels.length);
+    const certainty = probabilities[best];
     answer.textContent = labels[best];
-    const chances = labels.map((name, i) => `${name} ${readable(probabilities[i])}`);
-    status.textContent = `답 ‘${labels[best]}’, 확률 ${chances.join(", ")}. ${run.warning}`;
+    const losers = others.map((i) => `${labels[i]} ${T.written(probabilities[i])}`);
+    tell(T.judge(run.model, labels[best], certainty).asked, run.warning,
+      `답 ‘${labels[best]}’. 확신 ${T.written(certainty)} (${losers.join(", ")}).`);
     draw();
-    select(0);
+    show(0);
   }
 
-  /** 답하기(끝까지)와 한 토큰씩이 함께 지나는 길 */
+  /** 답하기(끝까지)와 한 토큰씩이 함께 지나는 길. 앞의 답을 쓰던 중이면 그만둡니다. */
   async function go(untilEnd) {
-    if (!stop.disabled || !form.reportValidity()) return;
+    if (!form.reportValidity()) return;
+    const mine = (turn += 1);
     stop.disabled = false;
+    detail.ariaLive = "off"; // 쓰는 동안에는 답을 다 쓴 다음에만 읽어 줍니다
     try {
-      if (!run || run.done || run.asked !== asked()) await begin();
-      detail.ariaLive = "off"; // 쓰는 동안에는 답을 다 쓴 다음에만 읽어 줍니다
-      while (!stop.disabled && !run.done && advance() && untilEnd) await frame();
-      if (run?.done && run.steps.length) finish();
-      else if (run && !run.done && untilEnd) {
-        const said = `${run.steps.length}토큰까지 쓰고 멈추었습니다. 다시 누르면 이어서 씁니다.`;
-        status.textContent = `${said} ${run.warning}`;
+      if (!run || run.done || run.asked !== asked()) {
+        clear();
+        tell("모델을 읽는 중입니다.");
+        const model = await notesModel(models.value);
+        if (mine !== turn) return;
+        begin(model);
       }
+      while (!run.done) {
+        advance();
+        if (!untilEnd) break;
+        await frame();
+        if (mine !== turn) return;
+      }
+      if (run.done && run.steps.length) finish();
     } catch (error) {
-      status.textContent = error.message;
-    } finally {
-      stop.disabled = true;
-      detail.ariaLive = "polite";
+      if (mine !== turn) return;
+      clear();
+      tell(error.message);
     }
+    rest();
+  }
+
+  function rest() {
+    stop.disabled = true;
+    detail.ariaLive = "polite";
+  }
+
+  /** 쓰던 답을 멈춥니다. 다시 누르면 이어서 씁니다. */
+  function halt() {
+    turn += 1;
+    rest();
+    if (!run) return clear();
+    tell(`${run.steps.length}토큰까지 쓰고 멈추었습니다. 다시 누르면 이어서 씁니다.`,
+      run.warning);
   }
 
   // 어텐션 ------------------------------------------------------------------------
@@ -238,18 +260,29 @@
     list.append(...T.largest(log, 5).map((id) => {
       const name = shown(run.model.tokenizer.tokens[id]);
       const item = element("li", element(id === token ? "strong" : "span", name));
-      item.append(` ${readable(Math.exp(log[id]))}`);
+      item.append(` ${T.written(Math.exp(log[id]))}`);
       item.style.setProperty("--weight", Math.exp(log[id]).toFixed(3));
       return item;
     }));
     detail.append(list);
   }
 
+  /** 행을 고르고, 표의 머리에 가리지 않게 표만 굴립니다. */
+  function show(place) {
+    select(place);
+    const line = table.querySelector("[aria-pressed=true]").closest("tr");
+    const { offsetTop: top, offsetHeight: height } = line;
+    const least = top + height - map.clientHeight;
+    const most = top - table.tHead.offsetHeight;
+    map.scrollTop = Math.min(Math.max(map.scrollTop, least), most);
+  }
+
   const rowOf = ({ target }) =>
     [...(table.tBodies[0]?.rows ?? [])].indexOf(target.closest("tr"));
-  for (const type of ["click", "focusin", "mouseover"]) {
+  for (const type of ["click", "mouseover"]) {
     table.addEventListener(type, (event) => rowOf(event) >= 0 && select(rowOf(event)));
   }
+  table.addEventListener("focusin", (event) => show(rowOf(event)));
   table.addEventListener("keydown", (event) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const next = by && table.tBodies[0].rows[rowOf(event) + by];
@@ -260,7 +293,7 @@
   for (const choice of [kind, layer, head]) {
     choice.addEventListener("change", () => {
       draw();
-      select(0);
+      show(kind.value === "encoder" ? 0 : weakest());
     });
   }
 
@@ -270,31 +303,39 @@
     for (const part of box.querySelectorAll("[data-model]")) {
       part.hidden = part.dataset.model !== models.value;
     }
-    find(".how").disabled = models.value === "reviews";
-    step.disabled = models.value === "reviews";
+    find(".how").hidden = models.value === "reviews";
+    step.hidden = models.value === "reviews";
   }
   const examples = [...box.querySelectorAll(".examples button")];
-  for (const radio of models) {
-    radio.addEventListener("change", () => {
+  // 답하는 동안 모델이나 고르는 법을 바꾸면 처음부터 다시 답합니다.
+  form.addEventListener("change", ({ target }) => {
+    const answering = !stop.disabled;
+    if (target.name === "model") {
       showModel();
-      stop.disabled = true;
+      turn += 1;
+      rest();
       clear();
       const untouched = examples.some(({ textContent }) => textContent === text.value);
       if (untouched) text.value = examples.find(({ hidden }) => !hidden).textContent;
-    });
-  }
-  find(".examples").addEventListener("click", ({ target }) => {
-    if (target.dataset.model) text.value = target.textContent;
+    }
+    if (answering && target !== text) go(true);
   });
   for (const [number, value] of [[beams, "beam"], [temperature, "sample"]]) {
     number.addEventListener("input", () => { how.value = value; });
   }
+  // 접어 둔 수가 틀렸으면 펼쳐 보입니다.
+  form.addEventListener("invalid", () => { find(".how").open = true; }, true);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     go(true);
   });
+  find(".examples").addEventListener("click", ({ target }) => {
+    if (!target.dataset.model) return;
+    text.value = target.textContent;
+    go(true);
+  });
   step.addEventListener("click", () => go(false));
-  stop.addEventListener("click", () => { stop.disabled = true; });
+  stop.addEventListener("click", halt);
   // Enter로 답하고, Shift+Enter로 줄을 바꿉니다. 한글을 짜는 중이면 그대로 둡니다.
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;

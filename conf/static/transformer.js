@@ -371,33 +371,77 @@ const notesTransformer = (() => {
 
   // [받을 글] --------------------------------------------------------------------
 
+  /** 할 말의 표(remarks.json)에서 한 마디를 찾아 값을 넣습니다. 표는 모델과 함께 옵니다. */
+  const say = (key, values) =>
+    notesRemarks.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+
   /** 글을 토큰 번호로 바꿉니다. 받을 수 없으면 까닭을, 믿기 어려우면 경고를 냅니다. */
   function read({ tokenizer, task, config, card }, text) {
     const given = strip(text);
-    if (!given) throw new Error("글이 필요합니다. 받은 것: 빈 글.");
+    if (!given) throw new Error(say("empty"));
     // 모르는 글자는, 아는 글자로 된 같은 뜻의 꼴(NFKC)이 있으면 그것으로 읽습니다.
     const readable = tokenizer.unknown(given).reduce((done, letter) => {
       const plain = letter.normalize("NFKC");
       return tokenizer.unknown(plain).length ? done : done.replaceAll(letter, plain);
     }, given);
     const ids = tokenizer.encode(readable);
-    const most = config.max_length - (task === "classify" ? 0 : MAX_EXTRA);
-    if (ids.length > most) {
-      throw new Error(`글이 너무 깁니다. 이 모델은 ${most}토큰까지 받습니다. `
-        + `받은 것: ${ids.length}토큰. 나누거나 줄여 주세요.`);
-    }
-    const unknown = tokenizer.unknown(readable).join(" ");
-    const known = card.longest_source;
-    const long = `글(${ids.length}토큰)이 학습한 어떤 입력(${known}토큰)보다 깁니다. `;
-    const strange = `글에 학습에서 보지 못한 글자가 있습니다: ${unknown}. `
-      + "<unk>로 읽으므로 ";
-    const why = unknown ? strange : ids.length > known ? long : "";
-    return { ids, warning: why && `${why}답을 믿기 어렵습니다.` };
+    const unknown = tokenizer.unknown(readable);
+    const letters = Array.from(tokenizer.normalize(readable).replaceAll(" ", ""));
+    const rules = notesRemarks.rules[task];
+    const values = {
+      name: "글", length: ids.length, longest: card.longest_source,
+      most: config.max_length - (task === "classify" ? 0 : MAX_EXTRA),
+      letters: shortened(unknown.join(" ")),
+      count: letters.length, pieces: ids.length - 1,
+    };
+    const missing = (rule) =>
+      rule && !new RegExp(rule[0], "u").test(readable) && rule[1];
+    const refusal = (values.length > values.most && "long")
+      || (letters.every((letter) => unknown.includes(letter)) && "strange")
+      || missing(rules.refuse)
+      || (values.pieces > rules.pieces * values.count && "broken");
+    if (refusal) throw new Error(say(refusal, values));
+    const long = values.length > values.longest && "longer";
+    const notes = [unknown.length ? "unknown" : long, missing(rules.warn)];
+    const warning = notes.filter(Boolean).map((key) => say(key, values)).join(" ");
+    return { ids, warning };
   }
 
+  const shortened = (text) => {
+    const letters = Array.from(text);
+    return letters.length > 40 ? `${letters.slice(0, 39).join("")}…` : text;
+  };
+
+  // [낸 답] ----------------------------------------------------------------------
+
+  /** 답을 내놓지 않을 까닭(held)과, 내놓고 되물을 까닭(asked). 없으면 빈 글입니다. */
+  function judge({ task }, text, certainty) {
+    const { years: [first, last] = [], least, doubt } = notesRemarks.rules[task];
+    const values = {
+      name: "글", answer: text, certainty: written(certainty), least, doubt, first, last,
+    };
+    const held = (!text && "blank") || (first && notADay(text, first, last))
+      || (certainty < least && "unsure");
+    const asked = !held && certainty < doubt && "doubtful";
+    return { held: held ? say(held, values) : "", asked: asked ? say(asked, values) : "" };
+  }
+
+  /** 확률을 네 자리로 적습니다. */
+  const written = (chance) => chance.toPrecision(4);
+
+  function notADay(text, first, last) {
+    if (!/^\d{4}-\d\d-\d\d$/.test(text)) return "no_date";
+    const day = new Date(`${text}T00:00Z`);
+    if (Number.isNaN(+day) || !day.toISOString().startsWith(text)) return "no_day";
+    return text < `${first}` || text > `${last + 1}` ? "other_year" : "";
+  }
+
+  /** 길이의 한도에서 끊긴 답에 할 말 */
+  const cut = () => say("cut", { name: "글", extra: MAX_EXTRA });
+
   return {
-    open, read, encode, classify, generate, searchBeams, draw, largest,
-    embed, keysValues, attend, feedForward, addAndNorm, linear, softmax,
+    open, read, judge, cut, written, encode, classify, generate, searchBeams, draw,
+    largest, embed, keysValues, attend, feedForward, addAndNorm, linear, softmax,
     PAD, UNK, BOS, EOS,
   };
 })();

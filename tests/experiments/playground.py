@@ -1,17 +1,28 @@
-"""「브라우저에서 써 보기」가 읽는 것: 브라우저의 모델이 답하기까지의 시간과 빠르기.
+"""「브라우저에서 써 보기」가 읽는 것: 답하기까지의 시간과 빠르기, 그리고 되묻는 문턱.
 
-바퀴마다 새 쪽을 파일로 엽니다. 모델의 스크립트를 읽기 시작할 때부터 답을 다 쓸 때까지가
-첫 답의 시간입니다. 이어서 같은 글에 거듭 답하며 빠르기를 잽니다. 바퀴 가운데 가장 빠른
-것을 남깁니다. 끼어든 다른 일은 시간을 늘리기만 합니다.
+**빠르기(speed).** 바퀴마다 새 쪽을 파일로 엽니다. 모델의 스크립트를 읽기 시작할 때부터
+답을 다 쓸 때까지가 첫 답의 시간입니다. 이어서 같은 글에 거듭 답하며 빠르기를 잽니다.
+바퀴 가운데 가장 빠른 것을 남깁니다. 끼어든 다른 일은 시간을 늘리기만 합니다.
+
+**되묻기(doubt).** ``cli/remarks.json``의 문턱이 무엇을 거절하고 무엇에 되묻는지 셉니다.
+문턱은 검증 자료를 보고 정했고, 시험할 자료는 재기만 합니다. 쪽마다의 나누기를 그대로
+쓰므로 배운 것은 어느 쪽에도 없습니다. 자료는 ``TRANSFORMER_NOTES_DATA``에서 읽습니다.
 """
 
+import hashlib
+import random
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from experiment import ROOT, Experiment
 from playwright.sync_api import sync_playwright
+
+from transformer_notes import classification as labelling
+from transformer_notes import corpora
+from transformer_notes.cli import answers, pairs, trained
 
 sys.path.insert(0, str(ROOT / "conf" / "extensions"))
 import model_scripts  # noqa: E402
@@ -26,7 +37,14 @@ SETTINGS = {
         "translator": "If the key is not in the dictionary, KeyError is raised.",
     },
 }
-PLAN = [{"what": "speed", "model": name} for name in SETTINGS["texts"]]
+PLAN = [
+    {"what": what, "model": name}
+    for what in ("speed", "doubt")
+    for name in SETTINGS["texts"]
+]
+COUNT, SEEDS = 500, {"validation": 5, "test": 6}  # 갈래마다의 글, 뽑는 시드
+JAMO = "ㅁㄴㅇㄹㅂㅈㄷㄱㅅㅛㅕㅑㅐㅔㅋㅌㅊㅍㅠㅜㅡ"
+LATIN = "abcdefghijklmnopqrstuvwxyz"
 MEASURE = """async ([name, text, repeats]) => {
   const T = notesTransformer
   const start = performance.now()
@@ -54,7 +72,7 @@ MEASURE = """async ([name, text, repeats]) => {
 }"""
 
 
-def answers(name, repeats, rounds):
+def visits(name, repeats, rounds):
     """바퀴마다 (답, 첫 답까지의 초, 1초에 쓴 토큰)."""
     code = (ROOT / "conf" / "static" / "transformer.js").read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -75,18 +93,171 @@ def answers(name, repeats, rounds):
 
 
 def measure(what, model):
+    return speed(model) if what == "speed" else doubt(model)
+
+
+def speed(model):
     """가장 빠른 바퀴의 첫 답까지의 초와 1초에 쓴 토큰."""
-    found = list(answers(model, SETTINGS["repeats"], SETTINGS["rounds"]))
+    found = list(visits(model, SETTINGS["repeats"], SETTINGS["rounds"]))
     return {
         "first_answer": round(min(seconds for _, seconds, _ in found), 3),
         "tokens_per_second": round(max(speed for *_, speed in found)),
     }
 
 
+def doubt(model):
+    """자료의 쪽마다, 글의 갈래마다 거절하고 되물은 몫과 그 둘을 가른 확신."""
+    opened, found = trained.open_model(model), {}
+    for side, seed in SEEDS.items():
+        rng = random.Random(seed)
+        sets = KINDS[model](side, rng)
+        judged = {kind: judge(opened, texts) for kind, texts in sets.items()}
+        found[side] = {kind: summary(*both) for kind, both in judged.items()}
+        own, *others = judged
+        for kind in others:  # 배운 갈래의 글보다 확신이 낮고 토큰이 잘게 나뉘는가
+            for measure_, sign in (("certainty", 1), ("pieces", -1)):
+                ours, theirs = (
+                    [sign * row[measure_] for row in judged[k][0]] for k in (own, kind)
+                )
+                found[side][kind][f"auc_{measure_}"] = auc(ours, theirs)
+    return found
+
+
+def judge(opened, texts):
+    """`(글마다 잰 것, 글마다의 정답)`. 정답은 글에만 있습니다."""
+    texts, truths = zip(*sorted(texts, key=lambda pair: len(pair[0])))
+    rows = []
+    for group in pairs.groups(texts, answers.BATCH):
+        if opened.task == "classify":
+            chances = labelling.classify(opened.model, opened.tokenizer, group)
+            said = [(opened.labels[row.argmax()], float(row.max())) for row in chances]
+        else:
+            replies = answers.reply(opened.model, opened.tokenizer, group)
+            said = [(one.text, one.certainty) for one in replies]
+        for text, (answer, certainty) in zip(group, said):
+            _, refusal, _ = answers.reading(opened, text)
+            held, asked = answers.judged(opened.rules, answer, certainty)
+            letters = len(opened.tokenizer.normalize(text).replace(" ", ""))
+            rows.append({
+                "answer": answer, "certainty": certainty,
+                "pieces": len(opened.tokenizer.encode(text)) / letters,
+                "refused": bool(refusal or held), "asked": bool(asked and not refusal),
+            })  # fmt: skip
+    return rows, truths
+
+
+def summary(rows, truths):
+    """거절한 몫, 되물은 몫. 정답이 있으면 그것과 견준 점수도 적습니다."""
+    refused, asked = (
+        np.array([row[key] for row in rows]) for key in ("refused", "asked")
+    )
+    found = {"refused": refused.mean(), "asked": asked.mean()}
+    if truths[0] is None:
+        return rounded(found)
+    score, name = scoring(truths)
+    scores = np.array([score(row["answer"], truth) for row, truth in zip(rows, truths)])
+    for kind, chosen in (("sure", ~(refused | asked)), ("asked", refused | asked)):
+        found[f"{name}_{kind}"] = scores[chosen].mean() if chosen.any() else None
+    return rounded(found)
+
+
+def scoring(truths):
+    """번역과 챗봇의 긴 답은 chrF로, 날과 레이블은 맞았는지로 채점합니다."""
+    if max(map(len, truths)) > len("2026-11-21"):
+        from sacrebleu.metrics import CHRF
+
+        metric = CHRF()
+        return lambda said, truth: metric.sentence_score(said, [truth]).score, "chrf"
+    return lambda said, truth: said == truth, "right"
+
+
+def auc(ours, theirs):
+    """아무 우리 글의 수가 아무 남의 글의 수보다 클 확률."""
+    above = np.subtract.outer(ours, theirs)
+    return round(float((above > 0).mean() + (above == 0).mean() / 2), 4)
+
+
+def rounded(found):
+    return {k: None if v is None else round(float(v), 4) for k, v in found.items()}
+
+
+def words(rng, letters):
+    """낱말의 꼴로 늘어놓은 아무 글자."""
+    lengths = [rng.randint(2, 8) for _ in range(rng.randint(1, 6))]
+    return " ".join("".join(rng.choices(letters, k=n)) for n in lengths)
+
+
+def nonsense(rng, letters):
+    return [(words(rng, letters), None) for _ in range(COUNT)]
+
+
+def translator_texts(side, rng):
+    import translation
+
+    docs = getattr(translation.python_docs(), side)
+    captions = getattr(translation.multi30k(), side)
+    return {
+        "translator": rng.sample([(p.source, p.target) for p in docs], COUNT),
+        "captions": [(p.target, None) for p in rng.sample(captions, COUNT)],
+        "letters": nonsense(rng, LATIN),
+    }
+
+
+def chatbot_texts(side, rng):
+    import chatbot
+
+    _, *parts = chatbot.divide(chatbot.conversations(), "components")
+    talks = parts[list(SEEDS).index(side)]
+    return {
+        "chatbot": rng.sample([(t.question, t.answer) for t in talks], COUNT),
+        "syllables": nonsense(rng, [chr(c) for c in range(0xAC00, 0xD7A4)]),
+        "jamo": nonsense(rng, JAMO),
+    }
+
+
+def reviews_texts(side, rng):
+    import classification
+
+    _, *parts = classification.split_reviews("film", 1)
+    found = rng.sample(parts[list(SEEDS).index(side)], COUNT * 4)
+    labels = trained.open_model("reviews").labels
+    return {
+        "reviews": [(review.text, labels[review.label]) for review in found],
+        "syllables": nonsense(rng, [chr(c) for c in range(0xAC00, 0xD7A4)]),
+        "jamo": nonsense(rng, JAMO),
+    }
+
+
+def dates_texts(side, rng):
+    import dates
+
+    _, days = corpora.split_days(seed=dates.SETTINGS["split_seed"])
+    return {"dates": corpora.dates(COUNT * 4, SEEDS[side], days)}
+
+
+KINDS = {
+    "translator": translator_texts,
+    "chatbot": chatbot_texts,
+    "reviews": reviews_texts,
+    "dates": dates_texts,
+}
+
+
 def probe():
     """모델마다 그 글의 답."""
     texts = SETTINGS["texts"]
-    return {"answers": {name: next(answers(name, 0, 1))[0] for name in texts}}
+    content = (
+        path.read_bytes() for path in sorted(model_scripts.MODELS.glob("*.safetensors"))
+    )
+    return {
+        "answers": {name: next(visits(name, 0, 1))[0] for name in texts},
+        "doubt": {
+            "count": COUNT,
+            "seeds": SEEDS,
+            "rules": answers.REMARKS["rules"],
+            "models": [hashlib.sha256(one).hexdigest()[:16] for one in content],
+        },
+    }
 
 
 EXPERIMENT = Experiment(__file__, SETTINGS, PLAN, measure, probe)

@@ -1,22 +1,104 @@
-"""글의 답, 그 확률, 그리고 내놓지 않을 까닭: `translate`와 `evaluate`가 씁니다."""
+"""글의 답과 그 확신, 그리고 거절하고 되묻는 말: 글에 답하는 명령들이 함께 씁니다.
 
+할 말과 그 조건은 `remarks.json` 하나에 있습니다. 사이트의 「써 보기」도 그 파일을
+읽으므로 둘은 같은 글을 같은 말로 거절하고 되묻습니다.
+"""
+
+import contextlib
 import datetime
+import json
+import re
+from pathlib import Path
 from typing import NamedTuple
 
-from transformer_notes.cli import run_folder
-from transformer_notes.cli.korean import warn
-from transformer_notes.corpora import FIRST_YEAR, LAST_YEAR
+from transformer_notes.cli import pairs, run_folder
+from transformer_notes.cli.korean import require, say, warn
 
 BATCH = 64  # 한 번에 옮길 글의 수
+REMARKS = json.loads(Path(__file__).with_name("remarks.json").read_text("utf-8"))
+
+
+def remark(key, **values):
+    """표에 적힌 말에 값을 넣습니다."""
+    return REMARKS["words"][key].format(**values)
+
+
+def written(chance):
+    """확률을 네 자리로 적습니다."""
+    return f"{chance:#.4g}"
+
+
+# --- 글을 읽기 전에 ------------------------------------------------------------------
+
+
+def reading(opened, text, name="글"):
+    """`(모델이 읽을 글, 거절하는 말, 경고하는 말)`. 할 말이 없으면 빈 글입니다.
+
+    모델이 받을 수 없을 만큼 긴 글이면 `BadInput`을 냅니다. name은 그 글을 부르는
+    말입니다. '글'처럼 받침으로 끝납니다.
+    """
+    tokenizer, rules = opened.tokenizer, opened.rules
+    text = pairs.readable(tokenizer, text)
+    length = len(tokenizer.encode(text, eos=True))
+    letters = tokenizer.normalize(text).replace(" ", "")
+    unknown = tokenizer.unknown_characters(text)
+    pieces = length - 1  # 끝의 <eos>는 세지 않습니다
+    values = {
+        "name": name,
+        "length": length,
+        "most": opened.max_length,
+        "longest": opened.longest_source,
+        "letters": pairs.shortened(" ".join(unknown)),
+        "count": len(letters),
+        "pieces": pieces,
+    }
+    require(length <= opened.max_length, remark("long", **values))
+    refusals = [
+        "strange" if set(letters) <= set(unknown) else "",
+        _missing(rules.get("refuse"), text),
+        "broken" if pieces > rules.get("pieces", pieces) * len(letters) else "",
+    ]
+    longer = length > (opened.longest_source or length)
+    warnings = [
+        "unknown" if unknown else "longer" if longer else "",
+        _missing(rules.get("warn"), text),
+    ]
+    refusal = next(filter(None, refusals), None)
+    return (
+        text,
+        remark(refusal, **values) if refusal else "",
+        " ".join(remark(key, **values) for key in filter(None, warnings)),
+    )
+
+
+def _missing(rule, text):
+    """있어야 할 글자가 글에 없으면 할 말의 이름."""
+    return rule[1] if rule and not re.search(rule[0], text) else ""
+
+
+# --- 답 ------------------------------------------------------------------------------
 
 
 class Reply(NamedTuple):
-    """글 하나의 답과, 모델이 그 답에 주는 확률."""
+    """글 하나의 답과, 그 토큰마다 모델이 준 확률."""
 
     text: str
     finished: bool
     ids: object
-    probability: float
+    chances: object
+
+    @property
+    def certainty(self):
+        r"""확신, 곧 토큰마다의 확률의 기하 평균 :math:`p(y|x)^{1/n}`\ 입니다."""
+        import numpy as np
+
+        return float(np.exp(np.log(self.chances).mean()))
+
+    @property
+    def weakest(self):
+        """가장 망설인 토큰의 자리. 쓴 것이 있으면 끝내는 토큰은 보지 않습니다."""
+        written = self.chances[:-1] if self.finished else self.chances
+        return int((written if len(written) else self.chances).argmin())
 
 
 def reply(model, tokenizer, texts, **how):
@@ -26,12 +108,12 @@ def reply(model, tokenizer, texts, **how):
     found = decoding.translate(
         model, tokenizer, texts, max_extra=run_folder.MAX_EXTRA, **how
     )
-    chances = _probabilities(model, tokenizer, texts, [answer.ids for answer in found])
-    return [Reply(*answer, chance) for answer, chance in zip(found, chances)]
+    chances = _chances(model, tokenizer, texts, [answer.ids for answer in found])
+    return [Reply(*answer, row) for answer, row in zip(found, chances)]
 
 
-def _probabilities(model, tokenizer, texts, answers):
-    """글마다 p(y|x). 답을 넣어 주고 그 토큰들의 확률을 곱합니다."""
+def _chances(model, tokenizer, texts, answers):
+    """글마다, 답을 넣어 주었을 때 그 토큰들의 확률."""
     import numpy as np
     import tensorflow as tf
 
@@ -40,29 +122,59 @@ def _probabilities(model, tokenizer, texts, answers):
     labels = pad_rows(answers, tokenizer.pad_id)
     inputs = np.insert(labels[:, :-1], 0, tokenizer.bos_id, axis=1)
     logits = model((tokenizer.encode(texts, eos=True), inputs))
-    log_p = tf.nn.log_softmax(tf.cast(logits, tf.float32))
-    chosen = tf.gather(log_p, labels, batch_dims=2).numpy()
-    real = labels != tokenizer.pad_id
-    return np.exp(np.where(real, chosen, 0).sum(axis=1)).tolist()
+    p = tf.nn.softmax(tf.cast(logits, tf.float32))
+    chosen = tf.gather(p, labels, batch_dims=2).numpy()
+    return [row[: len(ids)] for row, ids in zip(chosen, answers)]
 
 
-def doubt(answer, least, dates):
-    """답을 내놓지 않을 까닭. 내놓아도 되면 빈 글입니다."""
-    if dates and (problem := _not_a_day(answer.text)):
-        return problem
-    if answer.probability < least:
-        return f"확률({answer.probability:.3f})이 {least}보다 낮습니다"
-    return ""
+def measures(answer, tokenizer):
+    """확신, 가장 망설인 토큰, 그 확률을 적는 꼴로."""
+    place = answer.weakest
+    token = tokenizer.vocabulary[answer.ids[place]].replace(" ", "␣")
+    return written(answer.certainty), token, written(answer.chances[place])
 
 
-def _not_a_day(text):
-    try:
-        day = datetime.date.fromisoformat(text)
-    except ValueError:
-        return "달력에 없는 날입니다"
-    if not FIRST_YEAR <= day.year <= LAST_YEAR:
-        return f"배운 해({FIRST_YEAR}–{LAST_YEAR})의 밖입니다"
-    return ""
+# --- 답을 보고 나서 ------------------------------------------------------------------
+
+
+def judged(rules, text, certainty, name="글", least=None):
+    """`(내놓지 않을 까닭, 내놓고 되물을 까닭)`. 까닭이 없으면 빈 글입니다.
+
+    least는 답을 내놓을 가장 낮은 확신입니다. 없으면 표의 것입니다.
+    """
+    least = rules.get("least", 0) if least is None else least
+    first, last = rules.get("years", (None, None))
+    values = {
+        "name": name, "answer": text, "certainty": written(certainty), "least": least,
+        "doubt": rules.get("doubt"), "first": first, "last": last,
+    }  # fmt: skip
+    reason = "" if text else "blank"
+    if first is not None:
+        reason = reason or _not_a_day(text, first, last)
+    if reason := reason or ("unsure" if certainty < least else ""):
+        return remark(reason, **values), ""
+    return "", remark("doubtful", **values) if certainty < rules.get("doubt", 0) else ""
+
+
+def _not_a_day(text, first, last):
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        return "no_date"
+    with contextlib.suppress(ValueError):
+        year = datetime.date.fromisoformat(text).year
+        return "" if first <= year <= last else "other_year"
+    return "no_day"
+
+
+def ask_back(*reasons):
+    """까닭이 있으면 표준 오류로 되묻습니다."""
+    for reason in filter(None, reasons):
+        say(f"되묻습니다: {reason}")
+
+
+def warn_cut(answer, name="글"):
+    """길이의 한도에서 끊긴 답이면 알립니다."""
+    if not answer.finished:
+        warn(remark("cut", name=name, extra=run_folder.MAX_EXTRA))
 
 
 def warn_unfinished(answers):

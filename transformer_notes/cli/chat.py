@@ -1,12 +1,11 @@
 """명령 `chat`: 터미널에서 묻고 답합니다."""
 
-import re
 import sys
 from pathlib import Path
 
 import click
 
-from transformer_notes.cli import answers, pairs, pictures, texts, trained
+from transformer_notes.cli import answers, pictures, texts, trained
 from transformer_notes.cli.korean import (
     BadInput,
     Command,
@@ -18,7 +17,6 @@ from transformer_notes.cli.korean import (
 from transformer_notes.cli.options import BEAM, MODEL, PICTURE, TEMPERATURE
 
 ASK = "물을 것을 적고 Enter를 누르세요. 도움말은 /help, 끝내려면 /bye."
-HANGUL = re.compile("[가-힣ㄱ-ㆎ\u1100-\u11ff]")
 HELP = """\
   /beam 4             빔 탐색으로 답합니다. /beam 1이면 처음의 그리디입니다.
   /temperature 0.7    그 온도로 답을 뽑습니다. 물을 때마다 답이 다를 수 있습니다.
@@ -85,7 +83,8 @@ def _open(folder, name):
         "chat에는 글로 답하는 모델이 필요합니다. 받은 것: "
         f"{folder or name}, 글을 분류하는 모델. classify로 써 보세요.",
     )
-    return opened
+    rules = opened.rules or trained.rules_of("chat", opened.tokenizer)
+    return opened._replace(rules=rules)
 
 
 class _Conversation:
@@ -93,14 +92,13 @@ class _Conversation:
 
     def __init__(self, opened):
         self.opened = opened
-        self.korean = any(map(HANGUL.search, opened.tokenizer.vocabulary))
         self.how = {}
         self.last = None
 
     def answer(self, question):
         """답의 글. 답하지 못하면 까닭을 말하고 빈 글을 냅니다."""
         try:
-            text = self._readable(question) if question else ""
+            text = texts.readable(self.opened, question)
         except BadInput as error:
             say(error.message)
             text = ""
@@ -109,23 +107,10 @@ class _Conversation:
         model, tokenizer = self.opened.model, self.opened.tokenizer
         (reply,) = answers.reply(model, tokenizer, [text], **self.how)
         self.last = text, reply
-        answers.warn_unfinished([reply])
-        if not reply.text:
-            say("모델이 빈 답을 냈습니다.")
-        return reply.text
-
-    def _readable(self, question):
-        """모델이 읽을 글. 한국어가 아니거나 아는 글자가 없는 글은 거절합니다."""
-        tokenizer = self.opened.tokenizer
-        require(
-            not self.korean or HANGUL.search(question),
-            "한국어로 물어 주세요. 한글이 없는 글입니다: "
-            f"{pairs.shortened(question)!r}.",
-        )
-        text = pairs.readable(tokenizer, question)
-        known = set(text.replace(" ", "")) - set(tokenizer.unknown_characters(text))
-        require(known, "아는 글자가 하나도 없습니다. 다르게 물어 주세요.")
-        return texts.readable(self.opened, text, "물음")
+        held, asked = answers.judged(self.opened.rules, reply.text, reply.certainty)
+        answers.ask_back(held, asked)
+        answers.warn_cut(reply)
+        return "" if held else reply.text
 
     def obey(self, line):
         """명령을 따릅니다. 끝내라는 것이면 False를 냅니다."""

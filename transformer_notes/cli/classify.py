@@ -2,7 +2,7 @@
 
 import click
 
-from transformer_notes.cli import texts, trained
+from transformer_notes.cli import answers, texts, trained
 from transformer_notes.cli.korean import Command, put, require
 from transformer_notes.cli.options import MODEL, checkpoint_option
 
@@ -42,12 +42,16 @@ def classify(given, name, checkpoint):
 
     for group in texts.groups(opened, given):
         real = [text for _, text in group if text]
-        found = classification.classify(opened.model, opened.tokenizer, real)
+        found = real and classification.classify(opened.model, opened.tokenizer, real)
         in_order = iter(found)
-        for _, text in group:
+        for number, text in group:
             if not text:
                 put("")
                 continue
             chances = next(in_order)
             best = chances.argmax()
-            put(opened.labels[best], f"{chances[best]:.2f}")
+            label, certainty = opened.labels[best], chances[best]
+            put(label, answers.written(certainty))
+            answers.ask_back(
+                *answers.judged(opened.rules, label, certainty, f"{number}번째 글")
+            )

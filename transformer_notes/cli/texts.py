@@ -13,7 +13,7 @@ ASK = "글을 적고 Enter를 누르세요. 끝내려면 Ctrl-D."
 def stripped(texts):
     """인자로 받은 글. 빈 글은 거절합니다."""
     texts = [text.strip() for text in texts]
-    require(all(texts), "TEXT에는 글이 필요합니다. 받은 것: 빈 글.")
+    require(all(texts), answers.remark("empty"))
     return texts
 
 
@@ -87,28 +87,14 @@ def _typed(ask):
             say(ask)
 
 
-def readable(trained, text, name):
-    """모델이 읽을 글. 너무 긴 글은 거절하고, 답을 믿기 어려운 글은 경고합니다.
-
-    name은 그 글을 부르는 말입니다. '글', '물음'처럼 받침으로 끝납니다.
-    """
-    text = pairs.readable(trained.tokenizer, text)
-    length = len(trained.tokenizer.encode(text, eos=True))
-    require(
-        length <= trained.max_length,
-        f"{name}이 너무 깁니다. 이 모델은 {trained.max_length}토큰까지 받습니다. "
-        f"받은 것: {length}토큰. 나누거나 줄여 주세요.",
-    )
-    unknown = trained.tokenizer.unknown_characters(text)
-    if unknown:
-        warn(
-            f"{name}에 학습에서 보지 못한 글자가 있습니다: "
-            f"{pairs.shortened(' '.join(unknown))}. <unk>로 읽으므로 답을 믿기 "
-            "어렵습니다."
-        )
-    elif trained.longest_source is not None and length > trained.longest_source:
-        warn(
-            f"{name}({length}토큰)이 학습한 어떤 입력"
-            f"({trained.longest_source}토큰)보다 깁니다. 답을 믿기 어렵습니다."
-        )
+def readable(opened, text, name="글"):
+    """모델이 읽을 글. 답하지 않을 글이면 되묻고 빈 글을 냅니다. 경고도 합니다."""
+    if not text:
+        return ""
+    text, refusal, warning = answers.reading(opened, text, name)
+    answers.ask_back(refusal)
+    if refusal:
+        return ""
+    if warning:
+        warn(warning)
     return text

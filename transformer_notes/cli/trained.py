@@ -1,9 +1,10 @@
 """학습한 것을 엽니다: 학습 폴더, 또는 함께 온 모델."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer_notes.cli import run_folder
+from transformer_notes.cli import answers, run_folder
 from transformer_notes.cli.korean import as_bad_input, require, start_tensorflow
 from transformer_notes.cli.recipes import RECIPES
 
@@ -21,6 +22,8 @@ class Trained(NamedTuple):
     longest_source: int | None
     #: 레이블의 이름. 글을 분류하는 모델에만 있습니다.
     labels: list | None
+    #: 거절하고 되물을 조건.
+    rules: dict
 
 
 def split(words, name):
@@ -44,12 +47,16 @@ def split(words, name):
 def open_folder(folder, checkpoint=1):
     """학습 폴더의 모델."""
     record = run_folder.read(folder)
+    tokenizer, model = run_folder.open_model(folder, record, checkpoint)
+    task = RECIPES[record.recipe].task
     return Trained(
-        *run_folder.open_model(folder, record, checkpoint),
-        task=RECIPES[record.recipe].task,
+        tokenizer,
+        model,
+        task,
         max_length=record.settings["max_length"],
         longest_source=record.longest_source,
         labels=record.labels,
+        rules=rules_of(task, tokenizer),
     )
 
 
@@ -71,4 +78,19 @@ def open_model(name, checkpoint=1):
         max_length=found.model.config.max_length - room,
         longest_source=found.card.get("longest_source"),
         labels=found.card.get("labels"),
+        rules=answers.REMARKS["rules"][found.task]
+        if name in models.available()
+        else rules_of(found.task, found.tokenizer),
     )
+
+
+def rules_of(task, tokenizer):
+    """독자가 학습한 모델의 조건. 함께 온 모델에서 잰 문턱은 날짜의 것만 씁니다."""
+    rules = answers.REMARKS["rules"][task]
+    if task == "dates":
+        return rules
+    if task == "chat" and any(
+        re.search(rules["refuse"][0], token) for token in tokenizer.vocabulary
+    ):
+        return {"refuse": rules["refuse"]}
+    return {}

@@ -2,9 +2,9 @@
 
 import click
 
-from transformer_notes.cli import answers, pairs, pictures, trained
+from transformer_notes.cli import answers, pictures, trained
 from transformer_notes.cli import texts as cli_texts
-from transformer_notes.cli.korean import Command, put, require, say
+from transformer_notes.cli.korean import Command, put, require
 from transformer_notes.cli.options import (
     CHANCE,
     MODEL,
@@ -17,8 +17,6 @@ from transformer_notes.cli.options import (
     checkpoint_option,
     flag,
 )
-
-LEAST = 0.9  # 날짜의 답을 내놓을 가장 낮은 확률 (「날짜 읽기」)
 
 
 @click.command(cls=Command)
@@ -35,11 +33,15 @@ LEAST = 0.9  # 날짜의 답을 내놓을 가장 낮은 확률 (「날짜 읽기
 @click.option("--top-k", type=TOP_K, help="점수가 높은 토큰 N개에서만 뽑습니다.")
 @click.option("--top-p", type=TOP_P, help="확률의 합이 P가 될 때까지만 남깁니다.")
 @click.option("--seed", type=SEED, help="뽑을 때의 시드. [기본값: 그때마다 다름]")
-@click.option("--probability", is_flag=True, help="답<탭>확률로 적습니다. 네 자리까지.")
+@click.option(
+    "--probability",
+    is_flag=True,
+    help="답<탭>확신<탭>가장 망설인 토큰<탭>그 확률로 적습니다.",
+)
 @click.option(
     "--least",
     type=CHANCE,
-    help=f"답을 내놓을 가장 낮은 확률. [기본값: dates {LEAST}, 나머지 0]",
+    help="답을 내놓을 가장 낮은 확신. [기본값: 모델마다 다름, 배운 폴더는 0]",
 )
 @checkpoint_option
 def translate(words, name, attention, probability, least, checkpoint, **how):
@@ -54,8 +56,10 @@ def translate(words, name, attention, probability, least, checkpoint, **how):
     --temperature를 주면 답을 찾지 않고 뽑습니다. --top-k, --top-p,
     --seed는 그때에만 씁니다.
 
-    확률이 --least보다 낮으면 답의 자리를 비우고 표준 오류로 되묻습니다.
-    날짜를 배운 모델에서는 달력에 없는 날도 그렇게 합니다.
+    확신은 답의 토큰마다의 확률의 기하 평균입니다. --least보다 낮으면
+    답의 자리를 비우고 표준 오류로 되묻습니다. 날짜를 배운 모델에서는
+    달력에 없는 날도, 함께 온 모델에서는 배운 글과 너무 다른 글도
+    그렇게 합니다.
 
     학습에서 보지 못한 글자는 전각 숫자처럼 뜻이 같은 아는 글자가 있으면
     그것으로 읽습니다.
@@ -85,19 +89,17 @@ def translate(words, name, attention, probability, least, checkpoint, **how):
         "translate에는 글로 답하는 모델이 필요합니다. 받은 것: "
         f"{name or folder}, 글을 분류하는 모델. classify로 써 보세요.",
     )
-    tokenizer, model, dates = opened.tokenizer, opened.model, opened.task == "dates"
+    size = opened.tokenizer.vocab_size
     require(
-        (how["top_k"] or 0) <= tokenizer.vocab_size,
-        f"--top-k에는 어휘 집합의 크기 {tokenizer.vocab_size} 이하가 필요합니다. "
+        (how["top_k"] or 0) <= size,
+        f"--top-k에는 어휘 집합의 크기 {size} 이하가 필요합니다. "
         f"받은 것: {how['top_k']}.",
     )
-    if least is None:
-        least = LEAST if dates else 0.0
-
     for group in cli_texts.groups(opened, texts):
-        last = _answer(model, tokenizer, group, how, probability, least, dates)
-    if attention is not None:
+        last = _answer(opened, group, how, probability, least)
+    if attention is not None and last:
         ((_, text),) = group
+        model, tokenizer = opened.model, opened.tokenizer
         pictures.draw_attention(attention, model, tokenizer, text, last[0].ids)
 
 
@@ -114,23 +116,22 @@ def _require_one_way(how):
     )
 
 
-def _answer(model, tokenizer, group, how, probability, least, dates):
+def _answer(opened, group, how, probability, least):
     """글마다 답을 한 줄에 적습니다. 빈 글의 답은 빈 줄입니다."""
     real = [text for _, text in group if text]
-    replies = answers.reply(model, tokenizer, real, **how) if real else []
+    tokenizer = opened.tokenizer
+    replies = answers.reply(opened.model, tokenizer, real, **how) if real else []
     in_order = iter(replies)
     for number, text in group:
         if not text:
             put("")
             continue
-        answer = next(in_order)
-        reason = answers.doubt(answer, least, dates)
-        line = "" if reason else answer.text
-        put(line, *([f"{answer.probability:#.4g}"] if probability else []))
-        if reason:
-            say(
-                f"되묻습니다: {number}번째 글의 답 "
-                f"{pairs.shortened(answer.text)!r}은(는) {reason}. 글을 살펴봐 주세요."
-            )
-    answers.warn_unfinished(replies)
+        answer, name = next(in_order), f"{number}번째 글"
+        held, asked = answers.judged(
+            opened.rules, answer.text, answer.certainty, name, least
+        )
+        fields = answers.measures(answer, tokenizer) if probability else ()
+        put("" if held else answer.text, *fields)
+        answers.ask_back(held, asked)
+        answers.warn_cut(answer, name)
     return replies
