@@ -1,5 +1,6 @@
 """학습한 것을 엽니다: 학습 폴더, 또는 함께 온 모델."""
 
+import os
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -38,7 +39,8 @@ def split(words, name):
         return Path(words[0]), words[1:]
     first = "".join(words[:1])
     require(
-        not first or not (Path(first) / "run.json").exists(),
+        # 긴 글은 파일의 이름이 되지 못해, Path.exists는 예외를 냅니다
+        not first or not os.path.exists(os.path.join(first, "run.json")),
         f"RUN_FOLDER와 --model은 함께 쓰지 않습니다. 받은 것: {first}와 {name}.",
     )
     return None, words
