@@ -335,9 +335,9 @@ def test_another_model_and_an_empty_text_leave_no_old_answer(visit):
     assert ask(page, "12월 25일, 2031")[0] == "2031-12-25"
     assert ask(page, "")[0] == ""
     assert not page.locator(".playground .attention").is_visible()
-    page.fill(".playground textarea", "내가 쓴 글")
+    page.fill(".playground textarea", "나는 오늘 너무 피곤하다")
     page.check(".playground [value=reviews]")
-    assert page.input_value(".playground textarea") == "내가 쓴 글"
+    assert page.input_value(".playground textarea") == "나는 오늘 너무 피곤하다"
     assert page.inner_text(".playground .status") == ""
     page.evaluate(WATCH)
     page.click(".playground [type=submit]")
