@@ -330,6 +330,10 @@ WATCH = """() => {
 }"""
 
 
+SWITCH = """() => ['[type=submit]', '[value=chatbot]'].forEach(
+  (one) => document.querySelector(`.playground ${one}`).click())"""
+
+
 def test_another_model_and_an_empty_text_leave_no_old_answer(visit):
     page = visit("practice/playground.html")
     assert ask(page, "12월 25일, 2031")[0] == "2031-12-25"
@@ -340,8 +344,7 @@ def test_another_model_and_an_empty_text_leave_no_old_answer(visit):
     assert page.input_value(".playground textarea") == "나는 오늘 너무 피곤하다"
     assert page.inner_text(".playground .status") == ""
     page.evaluate(WATCH)
-    page.click(".playground [type=submit]")
-    page.check(".playground [value=chatbot]")  # 모델을 읽는 동안 바꿉니다
+    page.evaluate(SWITCH)  # 모델을 읽는 동안 바꿉니다
     page.evaluate("loaded")
     page.wait_for_function("!('reviews' in notesModels)")
     asked(page, "확신")  # 바꾼 모델이 처음부터 답합니다
