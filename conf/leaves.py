@@ -120,7 +120,7 @@ def _clean(body):
         for child in [*node.children]:
             node.parent.insert_before(child, node)
         node.parent.remove_child(node)
-    for box in body.query(".playground"):
+    for box in body.query(".playground, .speak"):
         for child in [*box.children]:
             box.remove_child(child)
         box.append_child(Text("이 상자는 사이트에서 움직입니다."))

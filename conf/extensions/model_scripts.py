@@ -19,7 +19,7 @@ from package import PACKAGE, ROOT
 from sphinx.util.docutils import SphinxDirective
 
 #: ``playground`` 말고 다른 상자가 있는 쪽과, 그 스크립트와 겉모습의 이름.
-BOXES = {"practice/step_through": "step_through"}
+BOXES = {"index": "speak", "practice/step_through": "step_through"}
 MODELS = PACKAGE / "models"
 BOX = ROOT / "conf" / "playground.html"
 REMARKS = PACKAGE / "cli" / "remarks.json"
