@@ -1,5 +1,6 @@
 """말뭉치가 지키는 약속."""
 
+import contextlib
 import datetime
 import os
 import random
@@ -7,6 +8,7 @@ import re
 import subprocess
 import sys
 import unicodedata
+import unittest.mock
 from collections import Counter
 from pathlib import Path
 
@@ -34,6 +36,11 @@ KNOWN = [
     ("이천삼십사년유월십일일", "2034-06-11"),
     ("25년10월18일 토요일", "2025-10-18"),
     ("천구백구십이년일월이십이일 수요일", "1992-01-22"),
+]
+KNOWN_UNREADABLE = [
+    ("이천字이금십오시월십팔일", "?"),
+    ("01월 0생일 력요일, 19마1", "?"),
+    ("5g23아 (수), 1974년", "?"),
 ]
 KNOWN_DAYS = ["1950-02-05", "1950-02-10", "1950-02-22"]
 
@@ -240,6 +247,38 @@ def test_no_held_out_day_appears_in_training_in_any_form():
 
 def test_another_seed_holds_out_other_days():
     assert corpora.split_days(seed=0) != corpora.split_days(seed=1)
+
+
+# --- 없는 날과 날짜가 아닌 글 --------------------------------------------------------
+
+
+def numbers(text):
+    """배운 꼴이면 적힌 해, 달, 날. 아니면 None입니다. 달력은 보지 않습니다."""
+    with unittest.mock.patch.object(datetime, "date", lambda *parts: parts):
+        for form in DATE_FORMS:
+            with contextlib.suppress(AssertionError, ValueError):
+                return parse(text, form)[0]
+
+
+def test_an_unreadable_text_is_copied_as_written_or_refused():
+    """해석기가 읽는 글이면 적힌 수 그대로가 답이고, 읽지 못하는 글만 거절합니다."""
+    found = corpora.unreadable_dates(20_000, 1, ALL_DAYS)
+    refused = [text for text, answer in found if answer == corpora.REFUSAL]
+    assert 0.3 < len(refused) / len(found) < 0.7
+    # 해석기는 요일의 괄호를 느슨하게 읽습니다.
+    whole = [t for t in refused if t.count("(") == t.count(")") < 2]
+    assert len(whole) > len(refused) / 2
+    assert not [text for text in whole if numbers(text)]
+    for text, answer in found:
+        if answer != corpora.REFUSAL and "월" not in text:  # 한글로 적은 달은 열둘뿐
+            year, month, dom = numbers(text)
+            assert answer == f"{year:04}-{month:02}-{dom:02}"
+    readable = dict(corpora.dates(20_000, 2))
+    assert all(readable.get(text, answer) == answer for text, answer in found)
+
+
+def test_unreadable_texts_are_the_same_everywhere():
+    assert corpora.unreadable_dates(3, 0, ALL_DAYS) == KNOWN_UNREADABLE
 
 
 # --- 언제나 같습니다 ----------------------------------------------------------------

@@ -181,7 +181,8 @@ SAID = {
         "": "empty", "2026년 " * 200: "long", "☆": "strange",
         "2026년 2월 30일": "no_day", "2055년 5월 5일": "other_year",
         "2031년 3월 9일 nn": "unknown",
-        "2026년 11월 21일 " * 3: "longer", "26.11.21": "",
+        "2031년 13월 9일": "no_day", "21일 11월 2026년": "no_date",
+        "2026년 11월 21일 " * 4: "longer", "26.11.21": "",
     },
     "translator": {
         "배고파": "no_english", "asdf qwer zxcv": "broken",

@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import random
 import tempfile
 import time
 from unittest import mock
@@ -19,6 +20,9 @@ from shipping import ship
 
 from transformer_notes import corpora, multi_head_attention, training
 from transformer_notes.attention import scaled_dot_product_attention
+from transformer_notes.cli.answers import REMARKS, judged, reply
+from transformer_notes.cli.pairs import readable
+from transformer_notes.corpora.unreadable_dates import written
 from transformer_notes.decoding import greedy
 from transformer_notes.seq2seq import Seq2Seq
 from transformer_notes.tokenization import SPECIAL_TOKENS, Tokenizer
@@ -56,29 +60,41 @@ VARIANTS = {
     "seq2seq": {"attention": None},
     "seq2seq_additive": {"attention": "additive"},
     "seq2seq_multiplicative": {"attention": "multiplicative"},
-    # 함께 실을 모델. `decoding.translate`처럼 글의 끝에도 <eos>를 붙여 배웁니다
-    "shipped": {"source_eos": True},
+    # 있는 날만, 함께 실을 모델만큼 배운 것
+    "only_dates": {"source_eos": True, "pairs": 240_000},
+    # 함께 실을 모델. `decoding.translate`처럼 글의 끝에도 <eos>를 붙여 배웁니다. 없는
+    # 날과 날짜가 아닌 글도 함께 배웁니다
+    "shipped": {"source_eos": True, "pairs": 240_000, "unreadable": 0.5},
 }
 #: 배운 날과 떼어 둔 날을 새 글로 견줄 때, 꼴마다의 글.
 FRESH_PER_FORM = 2000
+#: 명령줄이 답을 내놓지 않는 규칙.
+RULES = REMARKS["rules"]["dates"]
+#: 없는 날과 배우지 않은 꼴을 물을 날의 수와, 없는 날을 적을 꼴.
+STRANGE_DAYS = 40
+LONG_FORMS = "units", "hangul", "dots", "trailing"
 #: 늘리면 모자란 것만 잽니다.
 SEEDS = 5
 #: 시드 하나씩 모든 갈래를 돕니다. 도중에 멈추어도 모든 갈래에 결과가 있습니다.
 PLAN = [
-    {"what": name, "seed": seed}
-    for seed in range(1, 1 + SEEDS)
-    for name in VARIANTS
-    if name != "shipped" or seed == 1
+    {"what": name, "seed": seed} for seed in range(1, 1 + SEEDS) for name in VARIANTS
 ]
 
 
-def prepare(pairs, seed, tokens, source_eos=False):
-    """학습할 날로 만든 짝, 그 짝에서만 만든 어휘 집합, 배치."""
+def prepare(pairs, seed, tokens, source_eos=False, unreadable=0.0):
+    """학습할 날로 만든 짝, 그 짝에서만 만든 어휘 집합, 배치.
+
+    unreadable은 더 보여 줄 없는 날과 날짜가 아닌 글의 수를 짝의 수로 나눈 것입니다.
+    그런 글의 글자는 어휘 집합에 넣지 않습니다. 모르는 글자로 배웁니다.
+    """
     days, _ = corpora.split_days(seed=SETTINGS["split_seed"])
     texts, answers = zip(*corpora.dates(pairs, seed, days))
-    characters = set(" ".join((*texts, *answers)))
-    size = len(SPECIAL_TOKENS) + len(characters)  # 합칠 자리가 없으니 글자 하나가 토큰
-    tokenizer = Tokenizer.train(texts + answers, vocab_size=size)
+    learned = texts + answers + (corpora.REFUSAL,) * bool(unreadable)
+    size = len(SPECIAL_TOKENS) + len(set(" ".join(learned)))  # 글자 하나가 토큰
+    tokenizer = Tokenizer.train(learned, vocab_size=size)
+    if unreadable:
+        more = zip(*corpora.unreadable_dates(int(pairs * unreadable), seed, days))
+        texts, answers = (a + b for a, b in zip((texts, answers), more))
     sources = tokenizer.encode(texts, eos=source_eos)
     targets = tokenizer.encode(answers, bos=True, eos=True)
     return tokenizer, training.Batches(zip(sources, targets), tokens, seed)
@@ -212,16 +228,103 @@ def swapped(model, tokenizer):
     }
 
 
+def foreign(day, rng):
+    """학습에 없는 꼴로 적은 글과 그 옳은 답. 옳은 답이 없으면 빈 글입니다."""
+    year, month, dom, iso = day.year, day.month, day.day, day.isoformat()
+    name, hour = f"{day:%B}", rng.randrange(24)
+    numeral = "".join("〇一二三四五六七八九"[int(digit)] for digit in str(year))
+    return {
+        "영어": [(f"{name} {dom}, {year}", iso), (f"{dom} {name[:3]} {year}", iso)],
+        "한자": [(f"{year}年 {month}月 {dom}日", iso),
+               (f"{numeral}年 {month}月 {dom}日", iso)],
+        "시각": [(f"{year}.{month:02}.{dom:02} {hour:02}:30", iso),
+               (f"{iso}T{hour:02}:00:00Z", iso),
+               (f"{year}년 {month}월 {dom}일 오후 {hour % 12 + 1}시", iso)],
+        "다른 달력": [(f"음력 {month}월 {dom}일", ""),
+                  (f"단기 {year + 2333}년 {month}월 {dom}일", iso),
+                  (f"{year}-W{day.isocalendar().week:02}-{day.isoweekday()}", iso),
+                  (f"{year}-{day:%j}", iso)],
+        "다른 순서": [(f"{month}/{dom}/{year}", iso), (f"{dom}.{month}.{year}", iso)],
+        "모자란 날": [(f"{year}년 {month}월", ""), (f"{month}월 {dom}일", ""),
+                  (rng.choice(["내일", "다음 주 금요일", "설날", "지난달 말일"]), "")],
+        "여러 날": [(f"{year}.{month}.{dom}~{month}.{dom % 28 + 1}", ""),
+                 (f"{year}년 {month}월 {dom}일부터 {dom % 28 + 1}일까지", "")],
+        "다른 수": [(f"010-{year}-{rng.randrange(1000, 10_000)}", ""),
+                 (f"{dom},{rng.randrange(100, 1000)}원", ""),
+                 (f"{rng.randrange(10_000, 100_000)}", ""),
+                 (f"{month}.{dom}.{rng.randrange(10)}", ""),
+                 (f"{year % 100}학년 {month}반 {dom}번", "")],
+        "글 속의 날": [(f"생일은 {year}년 {month}월 {dom}일", iso),
+                   (f"{year} 년 {month} 월 {dom} 일", iso)],
+    }  # fmt: skip
+
+
+def impossible(day, rng):
+    """배운 꼴로 적은 없는 달, 없는 날, 범위 밖의 해."""
+    numbers = {
+        "13월–99월": (day.year, rng.randrange(13, 100), day.day),
+        "32일–99일": (day.year, day.month, rng.randrange(32, 100)),
+        "달력에 없는 날": (day.year, *rng.choice([(2, 30), (4, 31), (9, 31)])),
+        "범위 밖의 해": (rng.choice([1850, 1949, 2050, 2143]), day.month, day.day),
+    }
+    return {
+        kind: [(written(rng, *parts, [form])[0], "") for form in LONG_FORMS]
+        for kind, parts in numbers.items()
+    }
+
+
+def trusted(model, tokenizer):
+    """없는 날과 배우지 않은 꼴을 물었을 때, 갈래마다의 수와 틀린 날을 내놓은 글.
+
+    되묻는 규칙은 명령줄의 것 그대로입니다. 배운 꼴에서 내놓은 비율도 잽니다.
+    """
+
+    def given(texts):
+        texts = [readable(tokenizer, text) for text in texts]
+        for start in range(0, len(texts), 64):
+            for found in reply(model, tokenizer, texts[start : start + 64]):
+                held, _ = judged(RULES, found.text, found.certainty)
+                yield "" if held else found.text
+
+    _, held_out = corpora.split_days(seed=SETTINGS["split_seed"])
+    rng, asked = random.Random(0), {}
+    for write in (impossible, foreign):
+        for day in rng.sample(held_out, STRANGE_DAYS):
+            for kind, rows in write(day, rng).items():
+                asked.setdefault(kind, []).extend(rows)
+    found = {}
+    for kind, rows in asked.items():
+        texts, wanted = zip(*rows)
+        told = list(given(texts))
+        wrong = [t for t, w, g in zip(texts, wanted, told) if g and g != w]
+        found[kind] = {
+            "asked": len(rows),
+            "answered": sum(map(bool, told)),
+            "wrong": wrong,
+        }
+    texts, wanted = zip(*corpora.dates(STRANGE_DAYS * 100, 3, held_out))
+    told = list(given(texts))
+    known = {
+        "answered": float(np.mean([bool(g) for g in told])),
+        "right": float(np.mean([g == w for g, w in zip(told, wanted)])),
+        "wrong": float(np.mean([g not in ("", w) for g, w in zip(told, wanted)])),
+    }
+    return {"strange": found, "known": known}
+
+
 def ship_dates(model, tokenizer, data, seed):
     """모델 파일을 씁니다. 떼어 둔 날을 꼴마다 같은 수로 적어 채점합니다."""
     days, held_out = corpora.split_days(seed=SETTINGS["split_seed"])
-    learned = json.dumps(corpora.dates(SETTINGS["pairs"], seed, days))
-    pairs = []
+    count = VARIANTS["shipped"]["pairs"]
+    more = int(count * VARIANTS["shipped"]["unreadable"])
+    learned = corpora.dates(count, seed, days)
+    learned = json.dumps(learned + corpora.unreadable_dates(more, seed, days))
+    tests = []
     for form in corpora.DATE_FORMS:
-        pairs += corpora.dates(SETTINGS["tests_per_form"], 1, held_out, [form])
-    texts, answers = zip(*pairs)
+        tests += corpora.dates(SETTINGS["tests_per_form"], 1, held_out, [form])
+    texts, wanted = zip(*tests)
     sources = tokenizer.encode(texts, eos=True)
-    targets = tokenizer.encode(answers, bos=True, eos=True)
+    targets = tokenizer.encode(wanted, bos=True, eos=True)
     return ship(
         "dates",
         model,
@@ -243,9 +346,10 @@ def measure(what, seed):
     keras.backend.clear_session()
     tf.config.experimental.enable_op_determinism()
     keras.utils.set_random_seed(seed)
-    pairs = VARIANTS[what].get("pairs", SETTINGS["pairs"])
+    count = VARIANTS[what].get("pairs", SETTINGS["pairs"])
     source_eos = VARIANTS[what].get("source_eos", False)
-    tokenizer, data = prepare(pairs, seed, SETTINGS["tokens"], source_eos)
+    unreadable = VARIANTS[what].get("unreadable", 0.0)
+    tokenizer, data = prepare(count, seed, SETTINGS["tokens"], source_eos, unreadable)
     model, smoothing = build(what, tokenizer)
     steps = SETTINGS["epochs"] * len(data)
     extra, averaged = {}, {}
@@ -264,8 +368,10 @@ def measure(what, seed):
         seconds = time.perf_counter() - start
         processor_seconds = time.process_time() - processor_start
         forms = exact_match(model, tokenizer, source_eos)
-        if what == "shipped":
-            extra = ship_dates(model, tokenizer, data, seed)
+        if what in ("only_dates", "shipped"):
+            extra = trusted(model, tokenizer)
+        if (what, seed) == ("shipped", 1):
+            extra |= ship_dates(model, tokenizer, data, seed)
         if what == "fresh":
             extra = seen_or_not(model, tokenizer, seed) | swapped(model, tokenizer)
         if isinstance(model, Transformer):
@@ -301,6 +407,9 @@ def probe():
         for name, changes in VARIANTS.items()
     }
     found["fresh"]["fresh_per_form"] = FRESH_PER_FORM
+    asked = {"strange_days": STRANGE_DAYS, "rules": RULES}
+    found["only_dates"] |= asked
+    found["shipped"] |= asked | {"corpus": unreadable_digest()}
     return found | {"corpus": corpus_digest()}
 
 
@@ -312,11 +421,19 @@ def corpus_digest():
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def unreadable_digest():
+    """없는 날과 날짜가 아닌 글의 지문."""
+    days, _ = corpora.split_days(seed=SETTINGS["split_seed"])
+    sample = json.dumps(corpora.unreadable_dates(2000, 1, days), ensure_ascii=False)
+    return hashlib.sha256(sample.encode()).hexdigest()
+
+
 def first_losses(name, updates=2):
     """갱신을 두 번 하며 잰 손실 셋. 그래프를 만들지 않아 빠릅니다."""
     keras.utils.set_random_seed(1)
     source_eos = VARIANTS[name].get("source_eos", False)
-    tokenizer, data = prepare(200, 1, SETTINGS["tokens"], source_eos)
+    unreadable = VARIANTS[name].get("unreadable", 0.0)
+    tokenizer, data = prepare(200, 1, SETTINGS["tokens"], source_eos, unreadable)
     model, smoothing = build(name, tokenizer)
     inputs, labels = data.at(0)
     adam, losses = keras.optimizers.Adam(0.01), []

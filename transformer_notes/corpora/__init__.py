@@ -22,12 +22,14 @@ from transformer_notes.corpora.parallel import load_parallel
 from transformer_notes.corpora.python_docs import DocumentedPair, load_python_docs
 from transformer_notes.corpora.reviews import Review, load_reviews
 from transformer_notes.corpora.splits import split_groups
+from transformer_notes.corpora.unreadable_dates import REFUSAL, unreadable_dates
 
 __all__ = [
     "DATASETS",
     "DATE_FORMS",
     "FIRST_YEAR",
     "LAST_YEAR",
+    "REFUSAL",
     "Conversation",
     "DocumentedPair",
     "Review",
@@ -40,4 +42,5 @@ __all__ = [
     "load_reviews",
     "split_days",
     "split_groups",
+    "unreadable_dates",
 ]

@@ -57,9 +57,9 @@ def dates(count, seed=0, days=None, forms=DATE_FORMS):
                 f"days에는 {FIRST_YEAR}년부터 {LAST_YEAR}년까지의 날이 필요합니다. "
                 f"받은 것: {day}. 두 자리 해가 한 해만 가리키도록 백 년만 다룹니다."
             )
-    writers = [_WRITERS[form] for form in forms]
-    chosen = [_pick(rng, days) for _ in range(count)]
-    return [(_pick(rng, writers)(day, rng), day.isoformat()) for day in chosen]
+    writers = [WRITERS[form] for form in forms]
+    chosen = [pick(rng, days) for _ in range(count)]
+    return [(pick(rng, writers)(day, rng), day.isoformat()) for day in chosen]
 
 
 def split_days(fraction=0.1, seed=0):
@@ -102,23 +102,23 @@ def hangul(day, rng):
 
 def _dots(day, rng):
     parts = f"{day.year}", *_month_and_day(day, rng)
-    end = _pick(rng, ("", "."))
+    end = pick(rng, ("", "."))
     return f".{_gap(rng)}".join(parts) + end + _weekday(day, rng)
 
 
 def _slashes(day, rng):
-    return _pick(rng, "/-").join((f"{day.year}", *_month_and_day(day, rng)))
+    return pick(rng, "/-").join((f"{day.year}", *_month_and_day(day, rng)))
 
 
 def _compact(day, rng):
-    return _pick(rng, (f"{day:%Y%m%d}", f"{day:%y%m%d}"))
+    return pick(rng, (f"{day:%Y%m%d}", f"{day:%y%m%d}"))
 
 
 def _short(day, rng):
-    year = _pick(rng, ("", "'")) + f"{day:%y}"  # 05년처럼 언제나 두 자리입니다
+    year = pick(rng, ("", "'")) + f"{day:%y}"  # 05년처럼 언제나 두 자리입니다
     month, dom = _month_and_day(day, rng)
     gap = _gap(rng)
-    mark, *units = _pick(rng, ("...", "///", "년월일"))
+    mark, *units = pick(rng, ("...", "///", "년월일"))
     if units == ["월", "일"]:
         text = f"{year}년{gap}{month}월{gap}{dom}일"
     else:
@@ -128,27 +128,27 @@ def _short(day, rng):
 
 def _trailing(day, rng):
     month, dom = _month_and_day(day, rng)
-    year = f"{day.year}" + _pick(rng, ("", "년"))
-    comma = _pick(rng, (", ", ",", " "))
+    year = f"{day.year}" + pick(rng, ("", "년"))
+    comma = pick(rng, (", ", ",", " "))
     return f"{month}월{_gap(rng)}{dom}일{_weekday(day, rng)}{comma}{year}"
 
 
-_WRITERS = dict(
+WRITERS = dict(
     zip(DATE_FORMS, (_units, hangul, _dots, _slashes, _compact, _short, _trailing))
 )
 
 
-def _pick(rng, options):
+def pick(rng, options):
     return options[int(rng.random() * len(options))]
 
 
 def _gap(rng):
-    return _pick(rng, (" ", ""))
+    return pick(rng, (" ", ""))
 
 
 def _month_and_day(day, rng):
     """한 자리 수 앞에 0을 붙이거나 붙이지 않습니다. 달과 날에 같은 쪽을 씁니다."""
-    width = _pick(rng, (1, 2))
+    width = pick(rng, (1, 2))
     return f"{day.month:0{width}}", f"{day.day:0{width}}"
 
 
@@ -156,7 +156,7 @@ def _weekday(day, rng):
     """요일을 적는 네 가지, 또는 적지 않습니다. 절반은 적지 않습니다."""
     name = _WEEKDAYS[day.weekday()]
     written = f" {name}요일", f"({name})", f" ({name})", f"({name}요일)"
-    return _pick(rng, ("",) * len(written) + written)
+    return pick(rng, ("",) * len(written) + written)
 
 
 def sino_korean(number):
