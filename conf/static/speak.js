@@ -77,7 +77,7 @@
       return `<path d="M${x} ${HEIGHT}C${x} 2 ${to} 2 ${to} 0"`
         + ` style="--weight:${weights[i].toFixed(3)}"/>`;
     }).join("");
-    const most = T.largest(weights, 3)
+    const most = T.largest(weights, 2)
       .map((i) => `‘${run.read[i]}’ ${weights[i].toFixed(2)}`).join(", ");
     seen.textContent = `‘${run.written[at]}’의 차례에 많이 본 토큰은 ${most}.`;
   }
