@@ -281,7 +281,7 @@ const notesTelling = (() => {
       const seenBy = seen.map((_, i) => weights.map(([row]) => row[i]));
       return [
         vectors(first, seen, keys, marks), vectors(second, seen, values, marks),
-        { title: "헤드마다 보는 비율", rows: seen.map(label), values: seenBy,
+        { title: "보는 비율", rows: seen.map(label), values: seenBy,
           names: weights.map((_, h) => `${h + 1}`), marks, cell: [k, head], grow: 0.6 },
       ];
     }
@@ -292,7 +292,7 @@ const notesTelling = (() => {
       const [name, href] = kind === "addNorm" ? ADD_NORM : box.slice(1);
       const shown = TELL[kind](stage);
       const lone = shown.panels.every(({ values }) => values?.length === 1);
-      const where = side === "encoder" ? "인코더" : `디코더 ${time + 1}번째 토큰`;
+      const where = side === "encoder" ? "인코더" : `디코더 ${time + 1}번째`;
       return {
         side, place: box[0] + (kind === "addNorm"), name, href,
         title: `${where}${layer ? ` · ${layer}층` : ""} · ${name}`,
@@ -329,7 +329,7 @@ const notesPaint = (() => {
       this.narrow = this.width < 28 * size;
       this.letter = (this.narrow ? 0.6 : 0.7) * size;
       this.height = Math.round(this.letter * (1.8 + (this.narrow
-        ? 2 * (2.7 + 0.96 * lines) : 2.7 + 1.35 * lines)));
+        ? 2 * (2.7 + 0.94 * lines) : 2.7 + 1.35 * lines)));
       this.canvas.style.height = `${this.height}px`;
       this.canvas.width = this.width * devicePixelRatio;
       this.canvas.height = this.height * devicePixelRatio;
