@@ -159,7 +159,7 @@ def test_wrong_use_is_refused_in_korean_and_names_what_is_wrong():
         ([*translate, "--attention", "a\0.png"], "--attention"),
         ([*translate, "b", "--attention", "a.png"], "--attention"),
         (["translate", "x", "--attention", "a.png"], "--attention"),
-        (["translate", "x", " "], "TEXT"),
+        (["translate", "x", " "], "빈 글"),
         (["exercise", "attention", "a\0"], "FILE"),
     ):
         line = refuse(*arguments)

@@ -24,6 +24,7 @@ OPAQUE = {
     "list-table",
     "math",
     "none",
+    "playground",
     "pycon",
 }
 OPAQUE |= {"code-block", "code-cell", "text", "toctree"}

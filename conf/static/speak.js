@@ -30,7 +30,7 @@
   /** 토큰의 줄을 놓습니다. 돌려주는 것은 줄의 너비와, 줄의 가운데에서 잰 칸의 자리. */
   function strip(list, tokens, least, fill) {
     const widths = tokens.map((token) => Math.max(least,
-      [...token].reduce((sum, c) => sum + (c < "⺀" ? 0.6 : 1), 0.3)));
+      [...token].reduce((sum, c) => sum + (c < "\u2e80" ? 0.6 : 1), 0.3)));
     list.replaceChildren(...tokens.map((token, i) => {
       const item = document.createElement("li");
       item.style.setProperty("--width", widths[i].toFixed(2));

@@ -41,7 +41,7 @@ from transformer_notes.cli.options import (
 @click.option(
     "--least",
     type=CHANCE,
-    help="답을 내놓을 가장 낮은 확신. [기본값: 모델마다 다름, 배운 폴더는 0]",
+    help="답을 내놓을 가장 낮은 확신. [기본값: 모델마다 다름]",
 )
 @checkpoint_option
 def translate(words, name, attention, probability, least, checkpoint, **how):

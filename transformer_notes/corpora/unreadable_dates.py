@@ -23,8 +23,10 @@ REFUSAL = "?"
 
 _NUMERALS = "영일이삼사오육칠팔구십백천유시"
 _KNOWN = "0123456789 .,/-'()년월일화수목금토요" + _NUMERALS
+#: 모르는 글자로 배울 글자. 앞의 셋과 끝의 둘은 한자입니다.
 _UNKNOWN = (
-    "年月日ABCDEFabcdefghij가나다라마바사아자차카타파하음력단기초생내어제오늘:~漢字"
+    "\u5e74\u6708\u65e5ABCDEFabcdefghij가나다라마바사아자차카타파하음력단기초생내어제"
+    "오늘:~\u6f22\u5b57"
 )
 _WEEKDAY = r"( ?\(?[월화수목금토일](요일)?\)?)?"
 _YEAR, _PART = rf"(\d\d|\d{{4}}|[{_NUMERALS}]+)", rf"(\d\d?|[{_NUMERALS}]+)"
@@ -185,7 +187,7 @@ def _edited(day, rng):
 
 
 def _unknown_letters(day, rng):
-    """'2026年 11月 21日'처럼 몇 가지 글자를 모르는 글자로 바꿉니다."""
+    """몇 가지 글자를 모두 모르는 글자로 바꿉니다."""
     text, _ = written(rng, day.year, day.month, day.day)
     letters = {
         letter: pick(rng, _UNKNOWN)
