@@ -43,6 +43,7 @@ def test_the_model_speaks_first_and_draws_what_it_saw(visit):
     page.check("[value=translator]")
     page.wait_for_function(SAID, arg="문자열의 길이를 반환합니다.")
     ask(page, "배고파", "영어 낱말이 없습니다")
+    assert page.locator(".speak :is(li, path)").count() == 0  # 앞의 답은 없습니다
     assert page.trouble == []
 
 

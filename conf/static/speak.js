@@ -82,6 +82,12 @@
     seen.textContent = `‘${run.written[at]}’의 차례에 많이 본 토큰은 ${most}.`;
   }
 
+  /** 앞의 답을 지웁니다. */
+  function clear() {
+    run = null;
+    for (const part of [read, written, lines, seen]) part.replaceChildren();
+  }
+
   // 답하기 ------------------------------------------------------------------------
 
   const question = () => JSON.stringify([models.value, text.value]);
@@ -94,6 +100,7 @@
     try {
       const model = await notesModel(models.value);
       if (mine !== turn) return;
+      clear();
       const { ids, warning } = T.read(model, text.value);
       const steps = [...T.generate(model, ids)];
       draw(model, ids, steps);
@@ -115,6 +122,7 @@
       const { held, asked: back } = T.judge(model, said, certainty);
       status.textContent = [held || said, back, warning].filter(Boolean).join(" ");
     } catch (error) {
+      if (mine !== turn) return; // 그사이에 다른 것을 물었습니다
       status.textContent = error.message;
     }
     asked = null;
