@@ -194,7 +194,8 @@ def collect(app, pagename, templatename, context, doctree):
     if app.builder.name != "html":
         return
     # 찾은 말은 static/marks.js가 칠합니다. Sphinx의 것은 그림 속의 글자에서 멈춥니다.
-    context["script_files"] = [
+    # 같은 목록에서 뺍니다. 다른 확장이 여기에 더합니다.
+    context["script_files"][:] = [
         script for script in context["script_files"] if _OLD_MARKS not in str(script)
     ]
     if doctree is not None:
