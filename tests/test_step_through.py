@@ -144,7 +144,11 @@ def at(page, place):
     page.wait_for_function(f"place => {AT} == place", arg=place)
 
 
-def test_every_stage_is_reached_by_keyboard_and_leads_to_its_lecture(visit):
+def test_every_stage_is_reached_by_keyboard_and_leads_to_its_lecture(visit, python):
+    model, source, _, _ = python
+    x = model.positions(model.source_embedding(source))
+    attend = model.encoder.layers[0].self_attention
+    most = np.max(attend(x, x, x, return_weights=True).weights)
     page = visit(PAGE)
     page.wait_for_function(READY)
     slider = page.locator(".stepper [name=at]")
@@ -163,7 +167,8 @@ def test_every_stage_is_reached_by_keyboard_and_leads_to_its_lecture(visit):
         path, _, anchor = link.removeprefix("file://").partition("#")
         assert f'id="{anchor}"' in Path(path).read_text("utf-8"), link
     assert answers[0] == "읽기" + "·" * 12 and answers[-1] == "읽기␣2026-11-21끝"
-    assert "‘2026-11-21’" in told[-1] and "0.89" in told[3] and "memory" in told[10]
+    assert f"가중치가 {most:.2f}입니다" in told[3]
+    assert "memory" in told[10] and "‘2026-11-21’" in told[-1]
     assert not re.search("undefined|NaN", "".join(told + titles))
     for key, place in (("Home", 1), ("PageDown", 12), ("PageDown", 28), ("PageUp", 12)):
         page.keyboard.press(key)
