@@ -85,6 +85,7 @@ repository_url = ""
 html_baseurl = ""
 
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_use_rtype = False
@@ -108,6 +109,7 @@ html_theme_options = {
     "logo": {"text": project},
     "navbar_persistent": [],
     "home_page_in_toc": True,
+    "collapse_navbar": True,  # API의 모듈은 API의 쪽에서만 펼칩니다
     "show_toc_level": 2,
     "use_download_button": False,
     "use_fullscreen_button": False,

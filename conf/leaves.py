@@ -26,6 +26,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 TITLE, SUBTITLE = PROJECT["description"].split(": ")
 LICENCE = "글과 그림 CC BY 4.0 · 코드 MIT · 글꼴 SIL OFL 1.1"
 
+API = "reference/api"  # 모듈의 쪽으로 가는 목록. 책에서는 빼고 사이트에 둡니다
 INSIDE = "leaf:"  # 책의 쪽을 가리키는 링크의 첫머리. 만드는 책마다 주소로 바꿉니다
 DROPPED = (
     "script, style, noscript, template, form, .headerlink, .take-along, .expanded,"
@@ -89,7 +90,7 @@ def read():
     for node in index.query("nav.bd-links .caption-text, nav.bd-links a"):
         if node.name == "span":
             part = _words(node)
-        else:
+        elif API not in node.attrs["href"]:
             page = node.attrs["href"].removesuffix(".html").replace("#", "index")
             body = _article(page)
             styles = [style.to_text() for style in body.query("style")]

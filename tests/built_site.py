@@ -10,10 +10,10 @@ PAGES = sorted(
     for path in SITE.rglob("*.html")
     if path.relative_to(SITE).parts[0] != "_static"
 )
-#: 독자의 쪽 모두와, 한 틀로 만드는 소스 쪽의 본보기 둘.
-SOURCES = [name for name in PAGES if name.startswith("source/")]
-READ = [name for name in PAGES if name not in SOURCES]
-READ += sorted({"source/attention.html", "source/masking.html"} & {*SOURCES})
+#: 독자의 쪽 모두와, 한 틀로 만드는 소스와 API의 쪽의 본보기 둘씩.
+MOULDS = "source/", "reference/api/"
+READ = [name for name in PAGES if not name.startswith(MOULDS)]
+READ += [f"{mould}{name}.html" for mould in MOULDS for name in ("attention", "masking")]
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {
     "viewport": {"width": 390, "height": 800},

@@ -185,7 +185,7 @@ def test_modules_in_folders_work_on_every_page_and_under_pytest(book):
     source = (book.html / "source" / "rooms" / "north.html").read_text("utf-8")
     assert 'id="L-11"' in source and 'href="../../index.html"' in source
     api = (book.html / "api.html").read_text(encoding="utf-8")
-    assert 'href="../source/rooms/north.html#L-4"' in api
+    assert 'href="../../source/rooms/north.html#L-4"' in api
 
     stands_in = (
         "import sys; sys.path[:0] = ['conf/extensions']\n"

@@ -121,6 +121,16 @@ def test_lectures_show_only_public_names():
             assert not private, f"{page.name}: {target}"
 
 
+def test_every_public_module_is_in_the_api():
+    """명령줄과 연습문제의 뼈대, 검사기와 위젯의 안쪽은 공개하지 않습니다."""
+    inner = ("cli", "exercises", "checker.", "figures.widgets.")
+    names = {module_of(path) for path in PATHS} - {""}
+    public = {name for name in names if not name.startswith((*inner, "_"))}
+    pages = (ROOT / "docs" / "reference" / "api").glob("*.md")
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    assert {*re.findall(r"automodule:: transformer_notes\.(\S+)", text)} == public
+
+
 def test_importing_the_package_makes_no_import_of_tensorflow():
     source = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
     assert not [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import)]

@@ -46,10 +46,13 @@ def indexed():
 
 
 def find(page, query):
-    """[쪽, 절의 id, 절의 제목]들을 나은 것부터, 쪽마다 하나씩 냅니다."""
+    """[쪽, 절의 id, 절의 제목]들을 나은 것부터, 쪽마다 하나씩 냅니다.
+
+    API는 한 쪽입니다.
+    """
     return page.evaluate(
         "query => notesSearch.find(query).results.map(({hits: [{section: s}]}) =>"
-        " [s.page, s.anchor, s.heading])",
+        " [s.page.replace(/api\\/.*/, 'api'), s.anchor, s.heading])",
         query,
     )
 

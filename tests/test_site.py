@@ -122,7 +122,7 @@ def test_the_theme_speaks_korean(visit):
 def test_code_names_lead_to_the_api(visit):
     page = visit("lectures/attention.html")
     link = page.locator(
-        "pre a[href*='reference/api.html#transformer_notes.attention.scaled']"
+        "pre a[href*='reference/api/attention.html#transformer_notes.attention.scaled']"
     )
     assert link.count() > 0
 

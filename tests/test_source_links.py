@@ -82,7 +82,7 @@ def test_a_dangling_target_in_a_folder_is_an_error_that_names_it(rooms, target):
 
 def test_the_api_page_links_to_a_source_page_in_a_folder(rooms):
     info = {"module": "transformer_notes.rooms.north", "fullname": "Door.open"}
-    assert linkcode_resolve("py", info) == "../source/rooms/north.html#L-5"
+    assert linkcode_resolve("py", info) == "../../source/rooms/north.html#L-5"
 
 
 def test_the_api_page_links_to_the_same_line():
@@ -90,7 +90,7 @@ def test_the_api_page_links_to_the_same_line():
     link = linkcode_resolve(
         "py", {"module": "transformer_notes.masking", "fullname": "padding_mask"}
     )
-    assert link == f"../source/masking.html#L-{first}"
+    assert link == f"../../source/masking.html#L-{first}"
 
 
 def test_pages_show_the_source_with_its_numbers(book):

@@ -94,7 +94,9 @@ def test_purging_keeps_what_may_apply():
     )
 
 
-@pytest.mark.parametrize("name", ["lectures/attention.html", "reference/api.html"])
+@pytest.mark.parametrize(
+    "name", ["lectures/attention.html", "reference/api/attention.html"]
+)
 def test_no_rule_that_applies_was_taken_from_the_theme(visit, name):
     style = "static/styles/pydata-sphinx-theme.css"
     theme = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"

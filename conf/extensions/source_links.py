@@ -156,13 +156,13 @@ def source_pages(app):
 
 
 def linkcode_resolve(domain, info):
-    """API 쪽의 [소스] 링크입니다. 그 쪽은 ``reference/`` 아래에 있습니다."""
+    """API 쪽의 [소스] 링크입니다. 그 쪽은 ``reference/api/`` 아래에 있습니다."""
     _, _, module = info["module"].partition(".")
     try:
         path, first, _ = find_definition(f"{module}.{info['fullname']}")
     except LookupError:
         return None
-    return f"../{source_page(path)}.html#L-{first}"
+    return f"../../{source_page(path)}.html#L-{first}"
 
 
 def setup(app):

@@ -118,8 +118,9 @@ const notesSearch = (() => {
       [...code.matchAll(/transformer-notes ([a-z]+)/g)].map(([, name]) => name)));
     for (const section of sections) {
       const { page, heading, fields } = section;
+      section.shelf = page.split("/", 2).join("/"); // API의 쪽들은 한 쪽으로 셉니다
       section.size = fields[2].length + fields[3].length;
-      section.place = (PLACES[page] ?? PLACES[page.split("/")[0]] ?? 1) * (SIDE.test(heading) ? WEIGHT.side : 1);
+      section.place = (PLACES[section.shelf] ?? PLACES[page.split("/")[0]] ?? 1) * (SIDE.test(heading) ? WEIGHT.side : 1);
     }
     average = sections.reduce((sum, s) => sum + s.size, 0) / sections.length;
     counts = new Map();
@@ -405,14 +406,14 @@ const notesSearch = (() => {
       if (!scores.has(i) && !lesson) return;
       const [sum, met] = scores.get(i) ?? [0, 0];
       const exact = targets.includes(section.flat) && section.order
-        && (code || section.page !== "reference/api");
+        && (code || section.shelf !== "reference/api");
       let score = sum * (1 - WEIGHT.cover * (1 - met / total)) * section.place;
       if (lesson) score += only ? WEIGHT.lesson : WEIGHT.taught;
       else if (only && !meant.length && section.first
         && targets.some((name) => section.flat.endsWith(name))) score += WEIGHT.lesson;
       else if (exact && (section.first || section.text)) score += WEIGHT.exact;
-      if (!pages.has(section.page)) pages.set(section.page, []);
-      pages.get(section.page).push({ section, score });
+      if (!pages.has(section.shelf)) pages.set(section.shelf, []);
+      pages.get(section.shelf).push({ section, score });
     });
     const results = [...pages.values()].map((hits) => {
       hits.sort((a, b) => b.score - a.score);
