@@ -42,6 +42,7 @@ extensions = [
     "sphinx_togglebutton",
     "sphinxcontrib.bibtex",
     # 우리 것 (conf/extensions)
+    "cards",
     "chapters",
     "code_links",
     "definitions",
@@ -100,7 +101,10 @@ html_title = project
 html_logo = html_favicon = "static/mark.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
-html_js_files = [("reading.js", {"defer": "defer"})]
+html_js_files = [
+    ("memory.js", {"defer": "defer", "priority": 100}),  # 다른 스크립트가 씁니다
+    ("reading.js", {"defer": "defer"}),
+]
 html_copy_source = False
 html_use_index = False
 html_show_sourcelink = False

@@ -38,8 +38,8 @@ def _is_python_block(node):
 
 
 def _from_package(block):
-    """패키지의 소스와 독스트링은 페이지가 아니라 패키지에서 시험합니다."""
-    if block.get("definition"):
+    """패키지의 소스와 독스트링은 패키지에서, 맞혀 볼 코드는 문제마다 시험합니다."""
+    if block.get("definition") or block.get("asked"):
         return True
     while block is not None and not block.source:
         block = block.parent

@@ -38,8 +38,8 @@ _ERROR = re.compile(r"\w+(?:Error|Exception): .*")
 _OLD_MARKS = "sphinx_highlight.js"
 _ENGLISH = re.compile(r"([A-Za-z][\w \-]*?)(?:\(([A-Za-z\-]+)\))?[.,]\s")
 
-#: 쪽에 대한 말이지 쪽의 글이 아닌 것: '여기', 첫소리, 읽는 시간.
-ABOUT = {"here", "letters", "reading-time"}
+#: 쪽에 대한 말이지 쪽의 글이 아닌 것: 맞혀 볼 문제, '여기', 첫소리, 읽는 시간.
+ABOUT = {"ask", "here", "letters", "reading-time"}
 
 
 def entries_of(doctree, labels):
