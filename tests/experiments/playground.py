@@ -7,10 +7,14 @@
 **되묻기(doubt).** ``cli/remarks.json``의 문턱이 무엇을 거절하고 무엇에 되묻는지 셉니다.
 문턱은 검증 자료를 보고 정했고, 시험할 자료는 재기만 합니다. 쪽마다의 나누기를 그대로
 쓰므로 배운 것은 어느 쪽에도 없습니다. 자료는 ``TRANSFORMER_NOTES_DATA``에서 읽습니다.
+
+**부정(negation).** 시험할 감상평에서 부정하는 낱말이 든 글과 들지 않은 글을 같은 수로
+뽑아, 맞힌 몫과 말한 확률을 견줍니다.
 """
 
 import hashlib
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -41,9 +45,10 @@ PLAN = [
     {"what": what, "model": name}
     for what in ("speed", "doubt")
     for name in SETTINGS["texts"]
-]
+] + [{"what": "negation", "model": "reviews"}]
 COUNT, SEEDS = 500, {"validation": 5, "test": 6}  # 갈래마다의 글, 뽑는 시드
 JAMO = "ㅁㄴㅇㄹㅂㅈㄷㄱㅅㅛㅕㅑㅐㅔㅋㅌㅊㅍㅠㅜㅡ"
+NEGATING = re.compile("않|없|못|아니|안 ")
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 MEASURE = """async ([name, text, repeats]) => {
   const T = notesTransformer
@@ -93,7 +98,7 @@ def visits(name, repeats, rounds):
 
 
 def measure(what, model):
-    return speed(model) if what == "speed" else doubt(model)
+    return {"speed": speed, "doubt": doubt, "negation": negation}[what](model)
 
 
 def speed(model):
@@ -120,6 +125,26 @@ def doubt(model):
                     [sign * row[measure_] for row in judged[k][0]] for k in (own, kind)
                 )
                 found[side][kind][f"auc_{measure_}"] = auc(ours, theirs)
+    return found
+
+
+def negation(model):
+    """부정하는 낱말이 든 글과 들지 않은 글에서 맞힌 몫과 말한 확률."""
+    import classification
+
+    opened, rng = trained.open_model(model), random.Random(SEEDS["test"])
+    *_, test = classification.split_reviews("film", 1)
+    found = {}
+    for kind in ("with", "without"):
+        drawn = rng.sample(
+            [r for r in test if bool(NEGATING.search(r.text)) == (kind == "with")],
+            COUNT * 4,
+        )
+        texts = [(r.text, opened.labels[r.label]) for r in drawn]
+        rows, truths = judge(opened, texts)
+        right = [row["answer"] == truth for row, truth in zip(rows, truths)]
+        sure = [row["certainty"] for row in rows]
+        found[kind] = rounded({"right": np.mean(right), "certainty": np.mean(sure)})
     return found
 
 
@@ -218,6 +243,8 @@ def chatbot_texts(side, rng):
 def reviews_texts(side, rng):
     import classification
 
+    hard = {text for pair in corpora.minimal_pairs() for text in pair[1:]}
+    assert hard.isdisjoint(r.text for r in classification.reviews())
     _, *parts = classification.split_reviews("film", 1)
     found = rng.sample(parts[list(SEEDS).index(side)], COUNT * 4)
     labels = trained.open_model("reviews").labels

@@ -18,6 +18,7 @@ from transformer_notes.corpora.date_expressions import (
     split_days,
 )
 from transformer_notes.corpora.downloads import DATASETS, download
+from transformer_notes.corpora.minimal_pairs import MinimalPair, minimal_pairs
 from transformer_notes.corpora.parallel import load_parallel
 from transformer_notes.corpora.python_docs import DocumentedPair, load_python_docs
 from transformer_notes.corpora.reviews import Review, load_reviews
@@ -32,6 +33,7 @@ __all__ = [
     "REFUSAL",
     "Conversation",
     "DocumentedPair",
+    "MinimalPair",
     "Review",
     "conversations",
     "dates",
@@ -40,6 +42,7 @@ __all__ = [
     "load_parallel",
     "load_python_docs",
     "load_reviews",
+    "minimal_pairs",
     "split_days",
     "split_groups",
     "unreadable_dates",
