@@ -19,7 +19,7 @@ AT = {
     1440: ["sideways"],
 }
 #: 그림의 글자가 적어도 이만한 픽셀이어야 하는 폭.
-SMALLEST = {1280: 9, 390: 8}
+SMALLEST = {1280: 9, 390: 8.8}
 #: axe의 규칙. 어두울 때에 달라지는 것은 색뿐입니다.
 AXE = {
     "light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],

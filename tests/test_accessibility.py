@@ -79,14 +79,21 @@ def test_the_menu_opens_at_the_chapter_that_is_read(visit):
     )
 
 
-def test_an_enlarged_figure_is_larger_than_the_page(phone):
-    before = phone.locator(".cell_output .enlarge img").first.bounding_box()
+def test_a_figure_on_a_phone_is_whole_first_and_twice_as_large_after_a_tap(phone):
     phone.locator(".cell_output .enlarge").first.tap()
-    phone.wait_for_function(
-        "width => document.querySelector('.enlarged img')"
-        ".getBoundingClientRect().width > width * 1.4",
-        arg=before["width"],
-    )
+    image = phone.locator(".enlarged img")
+    whole, room = image.bounding_box(), phone.viewport_size
+    assert whole["x"] >= 0 and whole["x"] + whole["width"] <= room["width"]
+    assert whole["y"] >= 0 and whole["y"] + whole["height"] <= room["height"]
+    image.tap(position={"x": whole["width"] - 9, "y": whole["height"] - 9})
+    large = image.bounding_box()
+    assert large["width"] == pytest.approx(2 * whole["width"], abs=1)
+    assert large["x"] + large["width"] <= room["width"]  # 누른 오른쪽 끝이 보입니다
+    for label, width in (("전체 보기", whole["width"]), ("두 배로", large["width"])):
+        phone.get_by_role("button", name=label).tap()
+        assert image.bounding_box()["width"] == width
+    phone.get_by_role("button", name="닫기", exact=True).tap()
+    assert not image.is_visible()
 
 
 def test_the_copy_button_covers_no_end_of_an_output(phone):

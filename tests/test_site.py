@@ -84,6 +84,22 @@ def test_figures_are_dark_where_the_page_is(visit, name):
     assert np.abs(large[2, 2] - ground).max() <= 2
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_code_and_output_and_folded_code_have_one_frame(visit, theme):
+    page = visit("lectures/attention.html")
+    turn(page, theme)
+    frames = page.evaluate(
+        """() => [...new Set([...document.querySelectorAll(
+          '.bd-article :is(div.highlight, details.hide, .cell_input)')].flatMap(e => {
+            const {boxShadow, ...all} = getComputedStyle(e)
+            const sides = ['Top', 'Right', 'Bottom', 'Left'].map(side =>
+              ['Width', 'Color'].map(what => all[`border${side}${what}`]).join(' '))
+            return sides.filter(side => !side.startsWith('0px')).concat(boxShadow)
+          }))]"""
+    )
+    assert len(frames) == 2 and "none" in frames, frames
+
+
 def pixels(screenshot):
     return np.asarray(Image.open(io.BytesIO(screenshot)).convert("RGB")).astype(int)
 
@@ -184,7 +200,10 @@ def test_the_contents_follow_the_reader(visit):
 
 def test_what_goes_on_sideways_fades_until_its_end(visit):
     page = visit("deeper/since_2017.html", viewport={"width": 390, "height": 800})
-    boxes = "[...document.querySelectorAll('.bd-article :is(table, div.math)')]"
+    seen = ".filter(box => box.checkVisibility())"
+    boxes = (
+        f"[...document.querySelectorAll('.bd-article :is(pre, table, div.math)')]{seen}"
+    )
     wide = f"{boxes}.map(box => box.scrollWidth > box.clientWidth)"
     assert {*page.evaluate(wide)} == {True, False}
     for end in ("false", "true"):
@@ -226,6 +245,7 @@ def test_the_map_of_the_first_page_leads_to_the_lectures(visit):
     page = visit("index.html")
     page.get_by_role("link", name="크로스 어텐션", exact=True).click()
     assert page.url.endswith("lectures/multi_head_attention.html")
+    assert page.locator(".here").bounding_box()["height"] < 100
     page.locator(".here-map").click()
     assert page.url.endswith("lectures/overview.html#overview-map")
 

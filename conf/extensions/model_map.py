@@ -32,7 +32,7 @@ class ModelMap(SphinxDirective):
 
 @functools.cache
 def _boxes():
-    """지도의 viewBox와, 장마다 그 장으로 가는 상자들의 길."""
+    """지도의 너비와 높이, 장마다 그 장으로 가는 상자들의 길."""
     svg = ET.fromstring(re.search("(?s)<svg.*</svg>", MAP.read_text("utf-8"))[0])
     found = {}
     for link in svg.iter("a"):
@@ -42,20 +42,21 @@ def _boxes():
                 x, y, width, height = map(box.get, ("x", "y", "width", "height"))
                 path = f"M{x} {y}h{width}v{height}h-{width}z"
                 found[page] = found.get(page, "") + path
-    return svg.get("viewBox"), found
+    return *map(int, svg.get("viewBox").split()[2:]), found
 
 
 def small_map(page):
-    """그 쪽의 상자를 칠한 작은 지도. 지도에 없는 쪽이면 빈 글입니다."""
-    frame, boxes = _boxes()
+    """그 쪽의 상자를 칠하고 왼쪽에서 오른쪽으로 눕힌 지도. 없는 쪽이면 빈 글입니다."""
+    width, height, boxes = _boxes()
     if page not in boxes:
         return ""
     others = "".join(path for name, path in boxes.items() if name != page)
     return (
         '<a class="here-map" href="overview.html#overview-map"'
         ' aria-label="모델의 지도에서 이 장의 자리">'
-        f'<svg viewBox="{frame}" aria-hidden="true"><path d="{others}"/>'
-        f'<path class="here-box" d="{boxes[page]}"/></svg></a>'
+        f'<svg viewBox="0 0 {height} {width}" aria-hidden="true">'
+        f'<g transform="translate({height}) rotate(90)"><path d="{others}"/>'
+        f'<path class="here-box" d="{boxes[page]}"/></g></svg></a>'
     )
 
 

@@ -1,7 +1,19 @@
-// 그림을 누르면 크게 보입니다. Esc와 초점을 되돌리는 일은 dialog가 합니다.
+// 그림을 누르면 그림 전체가 화면을 채우고, 그 그림을 누르면 누른 곳이 두 배로 보입니다. Esc와
+// 초점을 되돌리는 일은 dialog가 합니다.
 const enlarged = document.createElement("dialog")
 enlarged.className = "enlarged"
-enlarged.addEventListener("click", () => enlarged.close())
+enlarged.innerHTML =
+  '<form method="dialog"><button type="button">두 배로</button><button>닫기</button></form>'
+enlarged.addEventListener("click", ({ target, offsetX, offsetY }) => {
+  const image = enlarged.querySelector("img")
+  if (target === enlarged) enlarged.close()
+  else if (target === image || target.type === "button") {
+    const grown = image.classList.toggle("zoomed")
+    enlarged.querySelector("button").textContent = grown ? "전체 보기" : "두 배로"
+    if (target === image)
+      enlarged.scrollTo(2 * offsetX - innerWidth / 2, 2 * offsetY - innerHeight / 2)
+  }
+})
 document.body.append(enlarged)
 
 for (const image of document.querySelectorAll(".bd-article .cell_output img")) {
@@ -12,9 +24,11 @@ for (const image of document.querySelectorAll(".bd-article .cell_output img")) {
   image.replaceWith(button)
   button.append(image)
   button.addEventListener("click", () => {
-    const close = document.createElement("button")
-    close.textContent = "닫기"
-    enlarged.replaceChildren(close, image.cloneNode())
+    enlarged.querySelector("img")?.remove()
+    const large = image.cloneNode()
+    large.style.setProperty("--ratio", image.naturalWidth / image.naturalHeight)
+    enlarged.append(large)
+    enlarged.querySelector("button").textContent = "두 배로"
     enlarged.showModal()
   })
 }
