@@ -7,12 +7,26 @@ from transformer_notes import models
 from transformer_notes.cli.answers import REMARKS
 
 SAID = "text => document.querySelector('.speak .status').textContent.includes(text)"
+#: 그린 것: 글과, 칸의 너비와 비율과 선의 자리.
+DRAWN = r"""() => {
+  const all = [...document.querySelectorAll('.speak :is(li, path, .seen, .status)')]
+  return [all.map(e => [e.textContent.replace(/\s+/g, ' '), e.matches('.chosen')]),
+    all.flatMap(e => ['--width', '--weight'].map(name =>
+      Number(e.style.getPropertyValue(name))).concat(
+      (e.getAttribute('d') ?? '').match(/-?[\d.]+/g)?.map(Number) ?? []))]
+}"""
 
 
 def ask(page, text, expected):
     page.fill(".speak [name=text]", text)
     page.press(".speak [name=text]", "Enter")
     page.wait_for_function(SAID, arg=expected)
+
+
+def first_answer(page):
+    """스크립트가 다 썼는가. 멈춘 그림의 토큰은 단추가 아닙니다."""
+    page.locator(".speak .written button").first.wait_for(state="attached")
+    page.wait_for_function(SAID, arg="2026-11-21")
 
 
 def seen(text):
@@ -28,7 +42,7 @@ def seen(text):
 
 def test_the_model_speaks_first_and_draws_what_it_saw(visit):
     page = visit("index.html")
-    page.wait_for_function(SAID, arg="2026-11-21")
+    first_answer(page)
     weights = seen(page.input_value(".speak [name=text]"))
     for row, token in enumerate(page.locator(".speak .written button").all()):
         token.focus()
@@ -58,8 +72,13 @@ def test_the_answer_and_the_doors_are_in_the_first_view(visit):
             assert box["y"] + box["height"] <= height, (part, box)
 
 
-def test_without_scripts_the_first_page_points_to_its_still_picture(tab):
-    page = tab(java_script_enabled=False)
-    page.goto((SITE / "index.html").as_uri())
-    assert "JavaScript" in page.inner_text(".speak")
-    assert page.locator(".speak :is(button, input):visible").count() == 0
+def test_without_scripts_the_box_shows_the_answer_that_the_script_ends_with(visit, tab):
+    page = visit("index.html")
+    first_answer(page)
+    still = tab(java_script_enabled=False)
+    still.goto((SITE / "index.html").as_uri())
+    assert still.locator(".speak path").first.is_visible()
+    assert still.locator(".speak :is(button, input):visible").count() == 0
+    (words, numbers), (ended, drawn) = still.evaluate(DRAWN), page.evaluate(DRAWN)
+    assert words == ended
+    np.testing.assert_allclose(numbers, drawn, atol=0.011)
