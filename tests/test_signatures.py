@@ -119,10 +119,12 @@ NAMES = {
     "figures.widgets": [
         "AttentionExplorer",
         "DecodingTree",
+        "HeadSplitter",
         "MaskBuilder",
+        "MergeExplorer",
         "PositionExplorer",
     ]
-    + ["SoftmaxExplorer"],
+    + ["ScheduleExplorer", "SmoothingExplorer", "SoftmaxExplorer"],
     "figures.plotting": [
         "attention_heatmap",
         "attention_heads",

@@ -18,16 +18,24 @@ from transformer_notes.decoding.steps import search_beams
 from transformer_notes.figures.widgets import (
     AttentionExplorer,
     DecodingTree,
+    HeadSplitter,
     MaskBuilder,
+    MergeExplorer,
     PositionExplorer,
+    ScheduleExplorer,
+    SmoothingExplorer,
     SoftmaxExplorer,
+    schedule,
+    smoothing,
 )
 from transformer_notes.figures.widgets.decoding_tree import ALPHAS, BEAM_SIZES
 from transformer_notes.figures.widgets.position import D_MODELS
 from transformer_notes.figures.widgets.softmax import DIMENSIONS
 from transformer_notes.masking import look_ahead_mask, padding_mask
-from transformer_notes.multi_head_attention import Attended
+from transformer_notes.multi_head_attention import Attended, MultiHeadAttention
 from transformer_notes.positional_encoding import sinusoidal_encoding
+from transformer_notes.tokenization import Tokenizer
+from transformer_notes.training import WarmupSchedule, masked_cross_entropy
 
 SOURCE = "나는 어제 책을 읽었다".split()
 TARGET = "<bos> I read a book yesterday".split()
@@ -38,6 +46,7 @@ ANSWERS = {
     "I read the book yesterday": 7,
     "I read books yesterday": 7,
 }
+COUNTS = {"책을": 5, "책은": 2, "신문을": 3, "신문이": 1}
 # 층 둘, 헤드 셋. 행마다 더해서 1입니다.
 WEIGHTS = {
     kind: np.random.default_rng(place).dirichlet(np.ones(k), size=(2, 3, q))
@@ -51,6 +60,10 @@ WIDGETS = {
     "mask": lambda: MaskBuilder(SOURCE, TARGET),
     "decoding_tree": lambda: DecodingTree(ANSWERS),
     "attention": lambda: AttentionExplorer(WEIGHTS, TARGET, SOURCE, token=1),
+    "merge": lambda: MergeExplorer(COUNTS, ["신문은"], merges=6, merged=3),
+    "heads": lambda: HeadSplitter(num_heads=4, stage=2),
+    "schedule": lambda: ScheduleExplorer(d_model=128, warmup_steps=8000),
+    "smoothing": lambda: SmoothingExplorer(epsilon=0.2, gap=6.0, vocab_size=4),
 }
 #: 손잡이를 옮기는 함수. 미끄럼은 값으로, 고르는 것은 고른 번호로 정합니다.
 SET = """const set = (root, settings) => {
@@ -96,7 +109,7 @@ def tried(page, every, read):
     )
 
 
-# ---------------------------------------------------------------- 다섯 위젯이 함께
+# ---------------------------------------------------------------- 위젯이 모두 함께
 
 
 @pytest.mark.parametrize("name", WIDGETS)
@@ -134,7 +147,7 @@ def test_the_script_starts_from_the_still(show, name):
 def test_without_scripts_the_still_stays_and_the_controls_do_not(show):
     page = show(*(make() for make in WIDGETS.values()), java_script_enabled=False)
     assert page.locator("form:visible").count() == 0
-    assert page.locator("svg[role=img]:visible, table:visible").count() == 5
+    assert page.locator(".tn-widget [role=status]:visible").count() == len(WIDGETS)
     assert page.get_by_text("yesterday I read the book <eos>: s = −0.94").is_visible()
 
 
@@ -311,6 +324,106 @@ def test_the_tree_goes_step_by_step(show):
     assert kept[0][:2] == ["I", "read"]
     assert kept[1][:2] == ["I read", "read <eos>"]
     assert page.locator(".tn-dropped").count() == 1  # yesterday
+
+
+def test_merging_shows_the_tokens_of_a_tokenizer_that_learned_as_much(show):
+    page = show(MergeExplorer(COUNTS, ["신문은"], merges=6))
+    read = """[[...root.querySelectorAll("tbody td")].map(
+        (cell) => [...cell.children].map((piece) => piece.textContent)),
+      ["vocabulary", "length", "last"].map((name) => out(root, name)),
+      [...new Set([...root.querySelectorAll(".tn-see")].map((e) => e.textContent))]]"""
+    corpus = [eojeol for eojeol, count in COUNTS.items() for _ in range(count)]
+    shown = tried(page, [{"merged": merged} for merged in range(7)], read)
+    for size, (rows, (vocabulary, length, last), made) in enumerate(shown, 11):
+        tokenizer = Tokenizer.train(corpus, vocab_size=size)
+        spaced = [[token.replace("▁", " ") for token in row] for row in rows]
+        assert spaced == [tokenizer.tokenize(one) for one in (*COUNTS, "신문은")]
+        assert int(vocabulary) == len(tokenizer.vocabulary)
+        assert int(length) == sum(map(len, map(tokenizer.tokenize, corpus)))
+        new = tokenizer.vocabulary[-1].replace(" ", "▁")
+        assert (size == 11 and last == "글자뿐입니다.") or made == [new]
+    assert [last.split()[-2] for _, (*_, last), _ in shown[1:]] == [
+        "7번", "5번", "4번", "4번", "3번", "2번"
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="merges"):
+        MergeExplorer({"책": 1}, merges=9).still()
+
+
+def test_heads_are_split_and_joined_by_the_layer_of_the_package(show):
+    named = 10 * np.arange(1, 4)[:, np.newaxis] + np.arange(1, 5)
+    every = [{"heads": h, "stage": s} for h in range(3) for s in range(5)]
+    read = """[[...root.querySelectorAll(".tn-block")].map((block) =>
+        [...block.querySelectorAll(".tn-row")].map((row) =>
+          [...row.children].map((cell) => Number(cell.textContent)))),
+      out(root, "shape")]"""
+    for now, (blocks, shape) in zip(every, tried(show(HeadSplitter()), every, read)):
+        heads, blocks = (1, 2, 4)[now["heads"]], np.array(blocks)
+        layer = MultiHeadAttention(4, heads)
+        split = layer.split_heads(named[np.newaxis], heads)
+        expected = [
+            named[np.newaxis],
+            named.reshape(3, heads, -1),
+            split[0],
+            layer.join_heads(split),
+            named.reshape(heads, 3, -1),
+        ][now["stage"]]
+        assert np.array_equal(blocks, expected)
+        sizes = blocks.shape[now["stage"] in (0, 3) :]
+        assert shape == f"({', '.join(map(str, sizes))})"
+
+
+def test_the_schedule_shows_the_rates_of_the_package(show):
+    places, last = np.float64(schedule.PLACES), len(schedule.PLACES) - 1
+    every = [
+        {"d_model": d, "warmup": w, "step": s}
+        for d, w, s in itertools.product((0, 3, 4), (0, 3, 5), (0, 17, last))
+    ]
+    read = """[["now", "peak", "times"].map((name) => Number(out(root, name))),
+      [...root.querySelectorAll("polyline")].map((line) => line.getAttribute("points")
+        .split(" ").map((point) => Number(point.split(",")[1])))]"""
+    paper = WarmupSchedule(*schedule.PAPER)
+    base = float(paper(np.float64(schedule.PAPER[1])))
+    for now, (told, drawn) in zip(every, tried(show(ScheduleExplorer()), every, read)):
+        warmup = schedule.WARMUPS[now["warmup"]]
+        rate = WarmupSchedule(schedule.D_MODELS[now["d_model"]], warmup)
+        peak = float(rate(np.float64(warmup)))
+        expected = [rate(places[now["step"]]), peak, peak / base]
+        assert np.allclose(told, expected, atol=[6e-7, 6e-7, 6e-3])
+        high = max(peak, base)
+        curves = [[one(place) / high for place in places] for one in (paper, rate)]
+        assert np.allclose(drawn, curves, atol=1e-5)
+
+
+def test_smoothing_shows_the_losses_of_the_package(show):
+    every = [
+        {"epsilon": e, "gap": g, "vocab": v}
+        for e, g, v in itertools.product((0, 2, 10), (0, 15, 48), range(4))
+    ]
+    read = """[["q", "q-other", "p", "p-other", "loss"].map(
+        (name) => Number(out(root, name))), out(root, "lowest"),
+      [...root.querySelectorAll("polyline")].map((line) => line.getAttribute("points")
+        .split(" ").map((point) => Number(point.split(",")[1])))]"""
+    page = show(SmoothingExplorer())
+    for now, (told, lowest, drawn) in zip(every, tried(page, every, read)):
+        epsilon, size = now["epsilon"] / 20, smoothing.SIZES[now["vocab"]]
+        logits = np.zeros((len(smoothing.GAPS), size))
+        logits[:, 0], logits[:, 1] = -1e9, smoothing.GAPS
+        curves = [
+            [
+                float(masked_cross_entropy([[1]], [[z]], label_smoothing=e))
+                for z in logits
+            ]
+            for e in (0, epsilon)
+        ]
+        p = tf.nn.softmax(logits[now["gap"]]).numpy()
+        expected = [1 - epsilon, epsilon / (size - 2), p[1], p[2]]
+        expected.append(curves[1][now["gap"]])
+        assert np.allclose(told, expected, atol=6e-4)
+        high = max(curves[1][0], curves[1][-1])
+        assert np.allclose(drawn, np.array(curves) / high, atol=1e-5)
+        if epsilon:  # 적어 둔 가장 작은 손실보다 작은 것은 곡선에 없습니다
+            least = float(lowest.split("일 때 ")[1].split("로")[0])
+            assert least - 6e-4 <= min(curves[1]) <= least + 0.02
 
 
 def test_attention_shows_the_mean_of_the_chosen_heads(show):

@@ -6,14 +6,22 @@
 
 from transformer_notes.figures.widgets.attention import AttentionExplorer
 from transformer_notes.figures.widgets.decoding_tree import DecodingTree
+from transformer_notes.figures.widgets.heads import HeadSplitter
 from transformer_notes.figures.widgets.mask import MaskBuilder
+from transformer_notes.figures.widgets.merge import MergeExplorer
 from transformer_notes.figures.widgets.position import PositionExplorer
+from transformer_notes.figures.widgets.schedule import ScheduleExplorer
+from transformer_notes.figures.widgets.smoothing import SmoothingExplorer
 from transformer_notes.figures.widgets.softmax import SoftmaxExplorer
 
 __all__ = [
     "AttentionExplorer",
     "DecodingTree",
+    "HeadSplitter",
     "MaskBuilder",
+    "MergeExplorer",
     "PositionExplorer",
+    "ScheduleExplorer",
+    "SmoothingExplorer",
     "SoftmaxExplorer",
 ]

@@ -46,7 +46,14 @@ class PositionExplorer(Widget):
         rate = 10000.0 ** (-2 * self.pair / self.d_model)
         return {
             "sliders": slider("positions", "길이", 2, LONGEST, self.length)
-            + slider("model", "d_model", 0, len(D_MODELS) - 1, place, self.d_model)
+            + slider(
+                "model",
+                "<i>d</i><sub>model</sub>",
+                0,
+                len(D_MODELS) - 1,
+                place,
+                self.d_model,
+            )
             + slider("pair", "쌍 i", 0, self.d_model // 2 - 1, self.pair)
             + slider("position", "위치 pos", 0, last, here)
             + slider("offset", "이동 k", 0, last - here, self.offset),

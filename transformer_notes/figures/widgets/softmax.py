@@ -61,7 +61,7 @@ class SoftmaxExplorer(Widget):
             for row, shown in read[side].items():
                 values[f"{side}_{row}"] = shown[self.chosen]
         last, place = len(DIMENSIONS) - 1, self.chosen
-        words, d_k = "키의 차원 d_k =", DIMENSIONS[place]
+        words, d_k = "키의 차원 <i>d</i><sub>k</sub> =", DIMENSIONS[place]
         return values | {"sliders": slider("d_k", words, 0, last, place, d_k)}
 
 
