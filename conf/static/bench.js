@@ -138,6 +138,7 @@
       show(answer) {
         const right = answer?.verdict === "right";
         notesSaved.set(kind, { tried: true, ...(right && { done: true }) });
+        if (right) notesMemory.solve(box.closest(".exercise").id);
         openSolution();
         if (answer) showVerdict(answer);
       },
