@@ -1,20 +1,19 @@
 """사이트를 짓습니다: 지난 사이트의 사본을 고쳐, 다 지은 뒤에 ``build/html``과 바꿉니다.
 
 ``build/doctrees``가 있으면 ``build/html``은 그것으로 끝까지 지은 사이트입니다. 실패한
-빌드는 아무것도 남기지 않으므로, 다시 지으면 같은 경고가 다시 납니다.
+빌드는 아무것도 남기지 않으므로, 다시 지으면 같은 경고가 다시 납니다. 다 지은 사이트에는
+패키지의 휠과, 그때까지 묶은 책을 함께 둡니다(``offered``).
 """
 
-import hashlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = Path(os.environ.get("TRANSFORMER_NOTES_BUILD", ROOT / "build"))
-SITE, OLD, NEW = BUILD / "html", BUILD / "html.old", BUILD / "html.new"
+from offered import BUILD, PACKAGE, ROOT, SITE, digest, offer, pack
+
+OLD, NEW = BUILD / "html.old", BUILD / "html.new"
 TREES, NEW_TREES = BUILD / "doctrees", BUILD / "doctrees.new"
 
 
@@ -23,7 +22,8 @@ def main():
     if OLD.exists() and not SITE.exists():  # 바꾸다가 멈추었습니다
         OLD.rename(SITE)
     before = read(TREES / "settings"), read(TREES / "sources")
-    now = digest("conf"), digest("docs", "transformer_notes", "pyproject.toml")
+    address = os.environ.get("TRANSFORMER_NOTES_REPOSITORY", "")
+    now = digest("conf") + address, digest("docs", *PACKAGE)
     whole = all((BUILD / name).exists() for name in ("html", "executed"))
     if before != now or not whole:
         try:
@@ -39,6 +39,7 @@ def main():
             sys.exit(f"이 자리에 쓸 수 없습니다: {error.filename}")
         finally:
             discard(OLD, NEW, NEW_TREES)
+    offer()
     print(f"\n다 지었습니다. 브라우저에서 여세요: {(SITE / 'index.html').as_uri()}")
 
 
@@ -51,6 +52,7 @@ def build(inputs, again):
     folders = ["-q", "-c", ROOT / "conf", "-d", NEW_TREES, ROOT / "docs", NEW]
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     subprocess.run([*sphinx, *folders], check=True, env=environment)
+    pack()
     for name, value in zip(("settings", "sources"), inputs, strict=True):
         (NEW_TREES / name).write_text(value)
     discard(TREES)
@@ -58,17 +60,6 @@ def build(inputs, again):
         SITE.rename(OLD)
     NEW.rename(SITE)
     NEW_TREES.rename(TREES)
-
-
-def digest(*names):
-    """파일들의 이름과 내용의 지문입니다."""
-    found = hashlib.sha256()
-    for path in sorted(
-        p for name in names for p in [ROOT / name, *(ROOT / name).rglob("*")]
-    ):
-        if path.is_file() and path.suffix not in {".pyc", ".mo"}:
-            found.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    return found.hexdigest()
 
 
 def read(path):

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -80,10 +81,12 @@ nb_render_error_lexer = "none"
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
-# 소스와 API. 저장소 주소를 정하면 쪽의 머리에서 그리로 갑니다.
-repository_url = ""
-# 사이트를 올리는 주소. 없는 주소의 쪽(404.html)이 사이트의 맨 위를 여기에서 찾습니다.
-html_baseurl = ""
+# GitHub 저장소의 주소 하나로 저장소와 Colab의 링크, 노트북의 링크, 사이트맵이 생깁니다.
+repository_url = os.environ.get("TRANSFORMER_NOTES_REPOSITORY", "").rstrip("/")
+# GitHub이 그 저장소의 사이트를 올리는 곳입니다.
+html_baseurl = re.sub(
+    "https://github.com/(.+?)/(.+)", r"https://\1.github.io/\2/", repository_url
+)
 
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"

@@ -18,6 +18,7 @@ from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import leaves
+import offered
 
 BOOK = leaves.BUILD / "transformer-notes.epub"
 #: 압축 파일이 적을 수 있는 가장 이른 때. 책에 지은 때를 적지 않습니다.
@@ -63,6 +64,7 @@ def main():
         if checker := shutil.which("epubcheck"):
             check(checker, new)
         os.replace(new, BOOK)
+    offered.offer()
     print(f"EPUB을 만들었습니다: {BOOK}")
 
 

@@ -29,8 +29,8 @@ LICENCE = "글과 그림 CC BY 4.0 · 코드 MIT · 글꼴 SIL OFL 1.1"
 API = "reference/api"  # 모듈의 쪽으로 가는 목록. 책에서는 빼고 사이트에 둡니다
 INSIDE = "leaf:"  # 책의 쪽을 가리키는 링크의 첫머리. 만드는 책마다 주소로 바꿉니다
 DROPPED = (
-    "script, style, noscript, template, form, .headerlink, .take-along, .expanded,"
-    " .overview-map .code, .write-start"
+    "script, style, noscript, template, form, .headerlink, .take-along, .offered,"
+    " .expanded, .overview-map .code, .write-start"
 )
 #: 둘레와 똑같이 보이는 코드의 조각. 풀어 두면 책이 훨씬 작아집니다.
 PLAIN = "pre span.n, pre span.p, pre span.w, code span.pre"

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import leaves
+import offered
 import pypdf
 from playwright.sync_api import sync_playwright
 
@@ -58,8 +59,18 @@ def main():
                 page.close()
                 found = page_numbers(pypdf.PdfReader(new))
             browser.close()
+        describe(new)
         os.replace(new, BOOK)
+    offered.offer()
     print(f"PDF를 만들었습니다: {BOOK}")
+
+
+def describe(path):
+    """제목과 지은이와 주제를 책의 정보에 적습니다. 말(ko)은 chromium이 적었습니다."""
+    writer = pypdf.PdfWriter(path, incremental=True)
+    about = {"Title": leaves.TITLE, "Author": leaves.TITLE, "Subject": leaves.SUBTITLE}
+    writer.add_metadata({f"/{name}": text for name, text in about.items()})
+    writer.write(path)
 
 
 def page_numbers(pdf):

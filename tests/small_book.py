@@ -41,7 +41,8 @@ class Book:
         self.root = root
         shutil.copytree(ROOT / "conf", root / "conf")
         shutil.copytree(ROOT / "transformer_notes", root / "transformer_notes")
-        shutil.copy(ROOT / "pyproject.toml", root)
+        for name in ("pyproject.toml", "LICENSE"):
+            shutil.copy(ROOT / name, root)
         # 글꼴을 줄이는 데에 몇 초가 걸립니다. test_fonts.py가 따로 봅니다.
         settings = root / "conf" / "conf.py"
         settings.write_text(settings.read_text("utf-8").replace('    "fonts",\n', ""))

@@ -1,6 +1,7 @@
 """``make environment``: 안 되는 까닭을 한 줄로 말하고, 다시 실행하면 낫는다."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 #: 설치하는 척만 하고 무엇을 시켰는지 적는 파이썬.
@@ -103,3 +105,20 @@ def test_no_other_host_is_named_in_the_lock():
     names = [row for row in lock.splitlines() if row and not row.startswith((" ", "#"))]
     assert all("==" in row for row in names)
     assert lock.count("--hash=sha256:") > len(names)
+
+
+def test_the_workflow_runs_commands_that_exist_and_publishes_what_they_build():
+    text = (ROOT / ".github" / "workflows" / "site.yml").read_text("utf-8")
+    workflow = yaml.safe_load(text)
+    assert workflow[True]["push"]["branches"] == ["main"]  # YAML은 on을 참으로 읽습니다
+    jobs = workflow["jobs"]
+    assert jobs.keys() == {"test", "publish"} and jobs["publish"]["needs"] == "test"
+    steps = [step for job in jobs.values() for step in job["steps"]]
+    known = re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"))
+    for step in steps:
+        assert ("run" in step) != ("uses" in step)
+        assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "a/b@v1"))
+        tool, *targets = step.get("run", "make html").split()
+        assert tool == "make" and {*targets} <= {*known}
+    assert steps[-1]["with"]["publish_dir"] == "build/html"
+    assert "secrets" not in text

@@ -70,6 +70,8 @@ def whole(shared_book):
     (shared_book.root / "docs" / "dot.svg").write_text(DRAWING)
     result = shared_book.build()
     assert result.returncode == 0, result.stdout
+    index = shared_book.html / "index.html"
+    index.write_text(index.read_text("utf-8") + '<p id="offered"></p>', "utf-8")
     result = shared_book.python(shared_book.root / "conf" / "epub.py")
     assert result.returncode == 0, result.stdout
     return shared_book
@@ -162,6 +164,15 @@ def test_korean_fonts_come_along(inside):
     assert all(inside[f"book/{name}"][:4] == b"wOF2" for name in fonts)
 
 
+def test_the_first_page_leads_to_what_was_made_and_to_nothing_else(whole):
+    index = (whole.html / "index.html").read_text("utf-8")
+    (offered,) = re.findall('<p id="offered">.*?</p>', index)
+    names = re.findall('href="([^"]+)"', offered)
+    kinds = [name.rpartition(".")[2] for name in names]
+    assert kinds == ["whl", "epub"] + ["pdf"] * pdf(whole).exists()
+    assert all((whole.html / name).exists() for name in names)
+
+
 def plant(folder, body):
     """무엇이라고 답할지 정한 epubcheck를 놓습니다."""
     folder.mkdir(exist_ok=True)
@@ -229,6 +240,9 @@ def test_the_pdf_has_bookmarks_links_and_korean_that_can_be_copied(whole):
     for words in ("처음", "나중", "멈춘 그림", "답입니다."):
         assert words in text
     assert made.root_object["/Lang"] == "ko" and "/MarkInfo" in made.root_object
+    about = made.metadata
+    assert about.title == about.author == "트랜스포머 노트"
+    assert about.subject == "실행되는 코드로 배우는 Attention Is All You Need"
 
 
 @needs_chromium

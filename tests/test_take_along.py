@@ -6,12 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from zipfile import ZipFile
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 from notebooks import code_cells, read_notebook
+from take_along import WHEEL
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "build" / "html"
@@ -64,6 +67,7 @@ PAGE = """
 ## 첫 절
 
 {ref}`여기 <here>`에서 **값**을 봅니다. 값은 {glue:text}`value`입니다.
+{cite}`vaswani2017attention`에 있습니다.
 
 ```{math}
 :label: eq-a
@@ -85,6 +89,7 @@ glue("value", value)
 
 ```pycon
 >>> import math
+>>> import sacrebleu
 >>> value + 1
 43
 >>> math.floor("a")
@@ -123,7 +128,7 @@ print(value + 2)
 
 @pytest.fixture(scope="module")
 def small(shared_book):
-    shared_book.write(page=PAGE)
+    shared_book.write(page=PAGE, refs="```{bibliography}\n```\n")
     result = shared_book.build()
     assert result.returncode == 0, result.stdout
     return shared_book
@@ -139,13 +144,45 @@ def test_the_page_becomes_words_and_cells(small):
     assert "| 이름 | 수 |\n| --- | --- |\n| 값 | 42 |" in words
     assert "```python\ndef look_ahead_mask(length):" in words
     assert "값에 2를 더해 보세요." in words
+    assert re.search(
+        r"- \\\[VSP\+17\\\] .*Attention (?i:is all)", words.split("## 참고문헌")[1]
+    )
+    assert "쪽 `page.html`입니다" in words and WHEEL in words
     html = (small.html / "page.html").read_text(encoding="utf-8")
     assert re.search(r'href="page\.ipynb"', html)
+    assert "og:url" not in html and not (small.html / "sitemap.xml").exists()
+
+
+def test_the_first_cell_installs_the_wheel_and_what_the_page_imports(small):
+    notebook = nbformat.read(small.html / "page.ipynb", as_version=4)
+    first = next(c.source for c in notebook.cells if c.cell_type == "code")
+    assert "['transformer_notes', 'sacrebleu']" in first
+    assert first.endswith(f'%pip install -q {WHEEL} "sacrebleu~=2.6"')
+
+
+def test_the_wheel_holds_the_models_and_is_the_same_byte_for_byte(small):
+    wheel = small.html / WHEEL
+    with ZipFile(wheel) as archive:
+        names = {*archive.namelist()}
+    models = (ROOT / "transformer_notes" / "models").glob("*.safetensors")
+    assert {f"transformer_notes/models/{model.name}" for model in models} <= names
+    kept = small.root / "build" / "wheel"
+    before, made = wheel.read_bytes(), [path.stat().st_ino for path in kept.iterdir()]
+    small.write(other="다른 쪽")
+    assert small.build().returncode == 0
+    assert [
+        path.stat().st_ino for path in kept.iterdir()
+    ] == made  # 다시 만들지 않았습니다
+    shutil.rmtree(kept)
+    small.path("other").unlink()
+    small.write()
+    assert small.build().returncode == 0
+    assert wheel.read_bytes() == before and [*kept.rglob("*.whl")]
 
 
 def test_cells_and_examples_run_and_print_what_the_page_prints(small, tmp_path):
     notebook = nbformat.read(small.html / "page.ipynb", as_version=4)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    _, *code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     shown = [printed(cell).strip() for cell in code]
     assert shown[:2] == ["값: 42", "43"]
     assert shown[-1] == "44"
@@ -153,7 +190,7 @@ def test_cells_and_examples_run_and_print_what_the_page_prints(small, tmp_path):
     command = Path(sys.executable).with_name("jupyter-execute")
     subprocess.run([command, "--inplace", "--timeout=600", copy], check=True)
     done = nbformat.read(copy, as_version=4)
-    again = [printed(cell).strip() for cell in done.cells if cell.cell_type == "code"]
+    _, *again = [printed(c).strip() for c in done.cells if c.cell_type == "code"]
     assert again[:2] + again[-1:] == shown[:2] + shown[-1:]
     assert [path.name for path in tmp_path.iterdir()] == ["page.ipynb"]
 
@@ -164,18 +201,26 @@ def test_two_builds_make_the_same_notebook(small):
     assert (small.html / "page.ipynb").read_bytes() == first
 
 
-def test_the_repository_adds_colab_and_the_installation(small):
-    conf = small.root / "conf" / "conf.py"
-    before = conf.read_text(encoding="utf-8")
-    url = "https://github.com/example/notes"
-    conf.write_text(
-        before.replace('repository_url = ""', f'repository_url = "{url}"'),
-        encoding="utf-8",
+def test_one_address_brings_every_link(small, monkeypatch):
+    monkeypatch.setenv(
+        "TRANSFORMER_NOTES_REPOSITORY", "https://github.com/example/notes"
     )
     result = small.build()
-    conf.write_text(before, encoding="utf-8")
     assert result.returncode == 0, result.stdout
+    site = "https://example.github.io/notes/"
     notebook = nbformat.read(small.html / "page.ipynb", as_version=4)
-    assert notebook.cells[2].source == f"%pip install -q git+{url}"
+    words = "\n\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    first = next(c.source for c in notebook.cells if c.cell_type == "code")
+    assert f"%pip install -q {site}{WHEEL} " in first
+    assert f"[page.html]({site}page.html)" in words  # 쪽으로 돌아갑니다
+    assert f"[여기]({site}page.html#here)" in words
+    assert f"({site}refs.html#" in words  # 문헌
     html = (small.html / "page.html").read_text(encoding="utf-8")
     assert "colab.research.google.com/github/example/notes/blob/gh-pages/page" in html
+    assert f'<link rel="canonical" href="{site}page.html"' in html
+    assert f'property="og:url" content="{site}page.html"' in html
+    assert "https://github.com/example/notes/issues/new" in html
+    places = ElementTree.parse(small.html / "sitemap.xml").findall(".//{*}loc")
+    assert {f"{site}{name}.html" for name in ("index", "page", "refs")} == {
+        place.text for place in places
+    }

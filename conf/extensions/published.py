@@ -1,10 +1,11 @@
-"""사이트를 올렸을 때 쓰이는 것: 없는 주소의 쪽과 쪽의 소개.
+"""사이트를 올렸을 때 쓰이는 것: 없는 주소의 쪽, 쪽의 소개, 사이트맵.
 
 ``404.html``은 어느 깊이의 주소에서나 열립니다. ``html_baseurl``을 정하면 그 아래에 올린
-것으로 압니다.
+것으로 알고, 사이트맵을 만듭니다.
 """
 
 import textwrap
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from docutils import nodes
@@ -26,7 +27,17 @@ def describe(app, pagename, templatename, context, doctree):
             return
 
 
+def map_site(app, error):
+    base = app.config.html_baseurl
+    if base and not error:
+        found = [f"<url><loc>{base}{page}.html</loc></url>" for page in app.env.titles]
+        space = "http://www.sitemaps.org/schemas/sitemap/0.9"
+        text = "\n".join([f'<urlset xmlns="{space}">', *sorted(found), "</urlset>\n"])
+        Path(app.outdir, "sitemap.xml").write_text(text, "utf-8")
+
+
 def setup(app):
     app.connect("html-collect-pages", not_found)
     app.connect("html-page-context", describe)
+    app.connect("build-finished", map_site)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,19 +2,26 @@
 
 다 풀린 문서에서 만들므로 링크와 번호와 붙여 둔 값이 글이 되어 있습니다. 셀은 실행된
 출력을 담습니다. ``>>>``로 적은 예는 셀이 되고 적힌 출력이 그 출력이 됩니다. 쪽이 읽는
-파일은 첫 셀이 적습니다. 사이트의 일인 remove-cell은 옮기지 않습니다.
+파일은 앞의 셀이 적고, 첫 셀이 패키지와 쪽이 쓰는 나머지를 설치합니다. 사이트의 주소가
+있으면 휠과 쪽 사이의 링크가 그 주소를 가리킵니다. 사이트의 일인 remove-cell은 옮기지
+않습니다.
 """
 
+import functools
 import re
 import textwrap
+import tomllib
 from doctest import DocTestParser
+from importlib.metadata import packages_distributions
 from pathlib import Path
+from urllib.parse import urljoin
 
 import nbformat
 from docutils import nodes
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from notebooks import executed, read_notebook
 from package import ROOT
+from pybtex.backends.markdown import Backend
 from snippets import PYTHON_LANGUAGES, is_doctest
 from sphinx_exercise.nodes import (
     exercise_enumerable_node,
@@ -23,6 +30,8 @@ from sphinx_exercise.nodes import (
 )
 
 BOXES = (nodes.Admonition, exercise_node, exercise_enumerable_node, solution_node)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+WHEEL = f"transformer_notes-{PROJECT['version']}-py3-none-any.whl"
 STORED = re.compile(r"docs/[\w/]+\.(?:json|toml)")
 
 
@@ -54,13 +63,46 @@ def write_notebook(app, pagename, templatename, context, doctree):
     cells = executed(source, app.config.nb_execution_cache_path).cells
     path = Path(app.outdir, f"{pagename}.ipynb")
     path.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(make_notebook(doctree, cells, app.config.repository_url), path)
+    base = app.config.html_baseurl
+    if base:
+        _lead_to(doctree, urljoin(base, f"{pagename}.html"))
+    parts = [*_blocks(doctree, cells, level=0), *_references(app.env, pagename)]
+    nbformat.write(make_notebook(parts, pagename, base), path)
 
 
-def make_notebook(doctree, executed, repository_url=""):
-    """다 풀린 문서와 그 실행된 셀들로 노트북을 만듭니다."""
+def _lead_to(doctree, address):
+    """쪽 안팎의 링크를 사이트의 주소로 바꿉니다."""
+    for link in doctree.findall(nodes.reference):
+        target = link.get("refuri") or f"#{link.get('refid', '')}"
+        link["refuri"] = urljoin(address, target)
+
+
+def _references(env, page):
+    """쪽이 부른 문헌입니다."""
+    cite = env.domaindata["cite"]
+    called = {
+        target.key
+        for ref in cite["citation_refs"]
+        if ref.docname == page
+        for target in ref.targets
+    }
+    listed = {
+        c.formatted_entry.label: c.formatted_entry.text.render(Backend()).replace(
+            "\n", " "
+        )
+        for c in cite["citations"]
+        if c.key in called
+    }
+    if listed:
+        order = sorted(listed.items(), key=lambda entry: (len(entry[0]), entry[0]))
+        yield "## 참고문헌"
+        yield "\n".join(rf"- \[{label}\] {text}" for label, text in order)
+
+
+def make_notebook(parts, page, base=""):
+    """쪽의 글과 셀로 노트북을 만듭니다."""
     cells, words = [], []
-    for part in [*_blocks(doctree, executed, level=0), None]:
+    for part in [*parts, None]:
         if isinstance(part, str):
             words.append(part)
             continue
@@ -70,7 +112,7 @@ def make_notebook(doctree, executed, repository_url=""):
         if part is not None:
             cells.append(part)
     source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    cells[1:1] = [*_installation(repository_url), *_stored_results(source)]
+    cells[1:1] = [*_installation(source, page, base), *_stored_results(source)]
     for index, cell in enumerate(cells):
         cell["id"] = f"cell-{index}"
     notebook = new_notebook(cells=cells)
@@ -83,13 +125,32 @@ def make_notebook(doctree, executed, repository_url=""):
     return notebook
 
 
-def _installation(repository_url):
-    yield new_markdown_cell(
-        "이 노트북은 트랜스포머 노트의 쪽 하나입니다. `transformer_notes` 패키지를 "
-        "설치한 파이썬에서 위에서부터 실행하세요."
+def _installation(source, page, base):
+    address = f"{page}.html"
+    here = f"[{address}]({urljoin(base, address)})" if base else f"`{address}`"
+    words = f"이 노트북은 트랜스포머 노트의 쪽 {here}입니다. 위에서부터 실행하세요."
+    if not base:
+        words += f" 사이트의 첫 쪽에서 받은 `{WHEEL}`을 이 노트북 옆에 둡니다."
+    yield new_markdown_cell(words)
+    imported = {*re.findall(r"^\s*(?:import|from) (\w+)", source, re.MULTILINE)}
+    more = {name: of for name, of in _extras().items() if name in imported}
+    names = ["transformer_notes", *sorted(more)]
+    wanted = [urljoin(base, WHEEL), *(f'"{more[name]}"' for name in sorted(more))]
+    yield new_code_cell(
+        "# 없는 것이 있으면 설치합니다.\n"
+        "from importlib.util import find_spec\n\n"
+        f"if not all(map(find_spec, {names})):\n"
+        f"    %pip install -q {' '.join(wanted)}"
     )
-    if repository_url:
-        yield new_code_cell(f"%pip install -q git+{repository_url}")
+
+
+@functools.cache
+def _extras():
+    """더 설치해야 가져올 수 있는 모듈마다 pyproject.toml이 적은 요구입니다."""
+    optional = PROJECT["optional-dependencies"]
+    wanted = {re.match(r"[\w-]+", of)[0]: of for of in optional["docs"]}
+    found = packages_distributions().items()
+    return {name: wanted[of[0]] for name, of in found if of[0] in wanted}
 
 
 def _stored_results(source):

@@ -1,0 +1,74 @@
+"""첫 쪽에서 받아 갈 것: 패키지의 휠, 묶었으면 EPUB과 PDF."""
+
+import filecmp
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("TRANSFORMER_NOTES_BUILD", ROOT / "build"))
+SITE = BUILD / "html"
+#: 휠을 만드는 것.
+PACKAGE = "transformer_notes", "pyproject.toml", "LICENSE"
+#: 첫 쪽에서 받아 갈 것: 있는 것만 잇습니다.
+OFFERED = {
+    "wheel/*/*.whl": "파이썬 패키지",
+    "transformer-notes.epub": "EPUB",
+    "transformer-notes.pdf": "PDF",
+}
+
+
+def pack():
+    """패키지의 휠. 패키지가 달라졌을 때만 다시 만들고, 같으면 같은 바이트입니다."""
+    kept = BUILD / "wheel" / digest(*PACKAGE)
+    if any(kept.glob("*.whl")):
+        return
+    shutil.rmtree(kept.parent, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in PACKAGE:
+            source, copy = ROOT / name, Path(folder, name)
+            if source.is_dir():
+                shutil.copytree(source, copy)
+            else:
+                shutil.copy(source, copy)
+        pip = [sys.executable, "-m", "pip", "wheel", "--disable-pip-version-check"]
+        alone = ["-q", "--no-deps", "--no-build-isolation", "--no-cache-dir"]
+        environment = {"SOURCE_DATE_EPOCH": "315532800"} | os.environ
+        subprocess.run([*pip, *alone, "-w", kept, folder], check=True, env=environment)
+
+
+def offer():
+    """받아 갈 것을 사이트에 두고 첫 쪽에서 잇습니다. 책을 묶은 뒤에도 부릅니다."""
+    links, names = [], set()
+    for pattern, label in OFFERED.items():
+        for path in BUILD.glob(pattern):
+            target = SITE / path.name
+            if not (target.exists() and filecmp.cmp(path, target)):
+                shutil.copy2(path, target)
+            size = f"{path.stat().st_size / 1e6:.0f} MB"
+            links.append(f'<a href="{path.name}" download>{label}</a>({size})')
+            names.add(path.name)
+    for path in SITE.glob("transformer[-_]notes*.*"):
+        if path.name not in names:
+            path.unlink()
+    index, place = SITE / "index.html", r'(<p [^>]*id="offered">).*?</p>'
+    text = index.read_text("utf-8")
+    new = re.sub(place, rf"\1받아 가기: {' · '.join(links)}</p>", text)
+    if new != text:
+        index.write_text(new, "utf-8")
+
+
+def digest(*names):
+    """파일들의 이름과 내용의 지문입니다."""
+    found = hashlib.sha256()
+    for path in sorted(
+        p for name in names for p in [ROOT / name, *(ROOT / name).rglob("*")]
+    ):
+        if path.is_file() and path.suffix not in {".pyc", ".mo"}:
+            found.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return found.hexdigest()
