@@ -64,7 +64,7 @@ def test_a_failed_build_leaves_the_old_site_and_warns_again(plain):
     plain.write(other="글\n")
     assert built(plain) == before
     folders = {path.name for path in (plain.root / "build").iterdir()}
-    assert folders == {"doctrees", "executed", "html", "jupyter_execute"}
+    assert folders == {"doctrees", "executed", "html", "jupyter_execute", "wheel"}
 
 
 def test_nothing_changed_means_nothing_is_built(plain):
