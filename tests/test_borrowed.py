@@ -40,6 +40,11 @@ BORROWED = [
         "test_fonts.py::test_every_letter_of_the_site_is_in_a_font",
     ),
     (
+        "pybtex==0.26.1",
+        "pybtex.backends.markdown.Backend",
+        "test_take_along.py::test_the_page_becomes_words_and_cells",
+    ),
+    (
         "sphinx-exercise==1.2.1",
         """
         sphinx_exercise.nodes.exercise_enumerable_node

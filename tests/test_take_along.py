@@ -38,6 +38,13 @@ def test_every_lecture_is_offered_as_a_notebook():
     assert offered == lectures
 
 
+def test_no_cell_of_a_notebook_uses_a_name_that_stayed_on_the_page():
+    ruff = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821"]
+    files = [SITE / name for name in NOTEBOOKS]
+    found = subprocess.run([*ruff, *files], capture_output=True, text=True)
+    assert not found.returncode, found.stdout
+
+
 # 저장된 결과, 그림, 예가 있는 쪽. 나머지의 셀은 쪽의 셀과 같은지만 봅니다.
 @pytest.mark.parametrize(
     "name", ["deeper/embedding", "lectures/tokenization", "paper/questions"]
