@@ -160,7 +160,8 @@ def guards(module):
         for path in ROOT.glob(f"docs/*/{page}.md")
     ]
     # test_search는 사이트의 검색을 시험합니다.
-    names = {name, lecture, "transformer" if module == "config" else ""} - {"search"}
+    other = {"config": "transformer", "pytorch": "parity"}.get(module, name)
+    names = {name, lecture, other} - {"search"}
     tests = [f"tests/test_{name}.py" for name in (*sorted(names), "signatures")]
     tests = [path for path in tests if (ROOT / path).exists()]
     return [f"transformer_notes/{module}.py", *pages], ["docs/index.md", *tests]
