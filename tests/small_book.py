@@ -33,6 +33,11 @@ API = """
 ```
 """
 
+#: 작은 책의 쪽이 쓰지 않는 모듈. 있으면 지을 때마다 그 소스의 쪽도 짓습니다.
+LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", "checker", "corpora", "decoding", "training", "variants", "widgets"
+)
+
 
 class Book:
     """임시 폴더에 만든 작은 책입니다. 설정과 패키지는 진짜이고 페이지만 다릅니다."""
@@ -40,7 +45,8 @@ class Book:
     def __init__(self, root):
         self.root = root
         shutil.copytree(ROOT / "conf", root / "conf")
-        shutil.copytree(ROOT / "transformer_notes", root / "transformer_notes")
+        package = root / "transformer_notes"
+        shutil.copytree(ROOT / package.name, package, ignore=LEFT_OUT)
         for name in ("pyproject.toml", "LICENSE"):
             shutil.copy(ROOT / name, root)
         # 글꼴을 줄이는 데에 몇 초가 걸립니다. test_fonts.py가 따로 봅니다.
