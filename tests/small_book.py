@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +43,8 @@ LEFT_OUT = shutil.ignore_patterns(
 class Book:
     """임시 폴더에 만든 작은 책입니다. 설정과 패키지는 진짜이고 페이지만 다릅니다."""
 
+    wheel = None  # 처음 지은 책의 것. 다음 책은 다시 만들지 않습니다
+
     def __init__(self, root):
         self.root = root
         shutil.copytree(ROOT / "conf", root / "conf")
@@ -57,6 +60,8 @@ class Book:
         for name in ("conftest.py", "paper/facts.toml"):
             shutil.copy(ROOT / "docs" / name, root / "docs" / name)
         self.html = root / "build" / "html"
+        if self.wheel:
+            shutil.copytree(self.wheel, root / "build" / "wheel")
 
     def write(self, **pages):
         """페이지를 쓰고 차례를 다시 만듭니다."""
@@ -73,7 +78,12 @@ class Book:
 
     def build(self):
         """``make html``이 하는 일을 합니다. 끝난 프로세스를 돌려줍니다."""
-        return self.python(self.root / "conf" / "build.py")
+        result, made = self.python(self.root / "conf" / "build.py"), "build/wheel"
+        if not self.wheel and (self.root / made).exists():
+            Book.wheel = shutil.copytree(
+                self.root / made, tempfile.mkdtemp() + "/wheel"
+            )
+        return result
 
     def pytest(self, *arguments):
         return self.python("-m", "pytest", "-rA", *arguments)
