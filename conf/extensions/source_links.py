@@ -30,9 +30,7 @@ def find_definition(target):
     `LookupError`를 냅니다.
     """
     known = modules()
-    module, name = split(origin(target), known)
-    if not module:
-        raise LookupError(f"transformer_notes에 모듈 {name}이 없습니다: {target}")
+    module, name = split(origin(f"{PACKAGE.name}.{target}"), known)
     path = known[module]
     source = read(path)
     if not name:
@@ -55,8 +53,10 @@ def _located(directive, target):
         return None
     env = directive.env
     env.note_dependency(str(path))
-    env.metadata[env.docname].setdefault("shown_sources", set()).add(source_page(path))
-    return split(target, modules())[1] or shown(path), path, first, last
+    shown_sources = env.metadata[env.docname].setdefault("shown_sources", {})
+    shown_sources[source_page(path)] = True
+    name = split(f"{PACKAGE.name}.{target}", modules())[1]
+    return name or shown(path), path, first, last
 
 
 def _link(env, path, first, text):
@@ -92,7 +92,8 @@ class Definition(SphinxDirective):
         source = []
         lines = read(path).splitlines()
         for start, stop, folded in _segments(path, first, last):
-            text = "\n".join(lines[start - 1 : stop])
+            if not (text := "\n".join(lines[start - 1 : stop])):
+                continue
             block = nodes.literal_block("", text, language="python")
             block["definition"] = block["linenos"] = True
             block["highlight_args"] = {"linenostart": start}
@@ -114,22 +115,19 @@ def _fold(label, *content, when):
 
 def _segments(path, first, last):
     """정의를 (첫 줄, 끝 줄, 접을지)로 나눕니다. 세 줄이 넘는 독스트링은 접습니다."""
-    docstrings = []
-    for node in ast.walk(ast.parse(read(path))):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
-            text = node.body[0]
-            if first <= text.lineno and text.end_lineno <= last:
-                docstrings.append((text.lineno, text.end_lineno))
     start = first
-    for top, bottom in sorted(docstrings):
-        if bottom - top < 3:
-            continue
-        if start < top:
+    for top, bottom in sorted(_docstrings(read(path))):
+        if first <= top and bottom <= last and bottom - top >= 3:
             yield start, top - 1, False
-        yield top, bottom, True
-        start = bottom + 1
-    if start <= last:
-        yield start, last, False
+            yield top, bottom, True
+            start = bottom + 1
+    yield start, last, False
+
+
+def _docstrings(source):
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            yield node.body[0].lineno, node.body[0].end_lineno
 
 
 def source_pages(app):
