@@ -168,8 +168,7 @@ def test_a_cell_prints_in_the_browser_what_the_page_prints(visit):
     given = []
     for path in LECTURES + DEEPER:
         if (page := f"{path.parent.name}/{path.stem}.html") in PAGES:
-            cells = [s.source for s in find_snippets(path) if s.kind == "cell"]
-            tasks = [["run", setup, cells[i]] for i, setup in live_cells.live(path)]
+            tasks = [["run", before, cell] for cell, before in live_cells.live(path)]
             given += zip([page] * len(tasks), tasks, printed_on(page), strict=True)
     assert len(given) > 40
     page = visit("lectures/attention.html")
