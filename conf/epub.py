@@ -12,13 +12,12 @@ import sys
 import tempfile
 import uuid
 from pathlib import Path
-from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import leaves
 import offered
 
-BOOK = leaves.BUILD / "transformer-notes.epub"
+BOOK = offered.BUILD / "transformer-notes.epub"
 TYPES = {
     ".css": "text/css",
     ".png": "image/png",
@@ -28,33 +27,11 @@ TYPES = {
 }
 #: 쪽에 있으면 목록에 적어야 하는 것.
 DRAWN = {"mathml": b"<math ", "svg": b"<svg "}
-CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
-<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
-<rootfiles><rootfile full-path="book/content.opf"
- media-type="application/oebps-package+xml"/></rootfiles>
-</container>
-"""
-PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
-<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id"
- xml:lang="ko">
-<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:identifier id="id">urn:uuid:{identifier}</dc:identifier>
-<dc:title>{title}</dc:title>
-<dc:creator>{title}</dc:creator>
-<dc:language>ko</dc:language>
-<dc:description>{subtitle}</dc:description>
-<dc:rights>{rights}</dc:rights>
-<meta property="dcterms:modified">1980-01-01T00:00:00Z</meta>
-</metadata>
-<manifest>{manifest}</manifest>
-<spine>{spine}</spine>
-</package>
-"""
 
 
 def main():
     book = leaves.read(address)
-    with tempfile.TemporaryDirectory(dir=leaves.BUILD) as folder:
+    with tempfile.TemporaryDirectory(dir=offered.BUILD) as folder:
         new = Path(folder, BOOK.name)
         pack(files(book), new)
         if checker := shutil.which("epubcheck"):
@@ -86,7 +63,7 @@ def files(book):
 def pack(inside, target):
     """시각 없이 묶습니다. ``mimetype``이 맨 앞에, 눌리지 않고 있어야 합니다."""
     whole = {
-        "META-INF/container.xml": CONTAINER.encode(),
+        "META-INF/container.xml": (leaves.OURS / "container.xml").read_bytes(),
         "book/content.opf": package(inside).encode(),
     }
     whole |= {f"book/{name}": content for name, content in inside.items()}
@@ -100,23 +77,20 @@ def pack(inside, target):
 
 def package(inside):
     """책의 이름과 든 것을 적은 ``content.opf``입니다."""
-    items, order = [], []
+    items = []
     for number, (name, content) in enumerate(inside.items()):
         kind = posixpath.splitext(name)[1]
         marks = {"nav.xhtml": ["nav"], "cover.svg": ["cover-image"]}.get(name, [])
         if kind == ".xhtml":
             marks += [mark for mark, tag in DRAWN.items() if tag in content]
-            order.append(f'<itemref idref="f{number}"/>')
-        properties = f' properties="{" ".join(marks)}"' if marks else ""
-        described = f'media-type="{TYPES[kind]}"{properties}'
-        items.append(f'<item id="f{number}" href="{name}" {described}/>')
-    return PACKAGE.format(
+        items.append((f"f{number}", name, TYPES[kind], " ".join(marks)))
+    return leaves.render(
+        "package.opf",
         identifier=uuid.uuid5(uuid.NAMESPACE_DNS, leaves.PROJECT["name"]),
-        title=escape(leaves.TITLE),
-        subtitle=escape(leaves.SUBTITLE),
-        rights=escape(leaves.LICENCE),
-        manifest="\n".join(items),
-        spine="\n".join(order),
+        title=leaves.TITLE,
+        subtitle=leaves.SUBTITLE,
+        rights=leaves.LICENCE,
+        items=items,
     )
 
 

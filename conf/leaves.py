@@ -6,7 +6,6 @@
 """
 
 import itertools
-import os
 import posixpath
 import re
 import sys
@@ -15,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from jinja2 import Environment, FileSystemLoader
 from justhtml import Element, JustHTML, Text
+from offered import ROOT, SITE
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = Path(os.environ.get("TRANSFORMER_NOTES_BUILD", ROOT / "build"))
-SITE = BUILD / "html"
 OURS = Path(__file__).with_name("book")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -43,16 +41,9 @@ DOCTYPE = re.compile(rb"<!DOCTYPE[^>]*>\s*")
 EMPTY_PATH = re.compile(rb'<path (?![^>]*\bd=")')
 #: 많은 전자책이 모르는 선택자. 위젯에서 이것으로 적은 것은 book.css가 정합니다.
 NEW_RULE = re.compile(r"[^{}]*:(?:is|has)\([^{}]*\{[^{}]*\}")
-PAGE = """<?xml version="1.0" encoding="utf-8"?>
-<!DOCTYPE html>
-<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"
- lang="ko" xml:lang="ko" data-theme="light">
-<head><meta charset="utf-8"/><title>{title}</title>
-<link rel="stylesheet" href="{root}pygments.css"/>
-<link rel="stylesheet" href="{root}book.css"/></head>
-<body>{body}</body>
-</html>
-"""
+TEMPLATES = Environment(
+    loader=FileSystemLoader(OURS), autoescape=True, keep_trailing_newline=True
+)
 
 
 @dataclass
@@ -160,33 +151,28 @@ def xhtml(node):
     return f"<{node.name}{attributes}>{inside}</{node.name}>"
 
 
+def render(name, **values):
+    """``conf/book``의 틀을 채웁니다."""
+    return TEMPLATES.get_template(name).render(values)
+
+
 def page(title, body, root=""):
     """본문을 담은 XHTML 문서. `root`는 책의 맨 위로 가는 길입니다."""
-    return PAGE.format(title=escape(title), body=body, root=root)
+    return render("page.xhtml", title=title, body=body, root=root)
 
 
 def contents(leaves, address, *, deep):
     """차례의 XHTML. 묶음마다 장이, `deep`이면 장마다 절도 듭니다."""
 
-    def entry(title, page, anchor="", inside=""):
-        link = f'<a href="{address("", page, anchor)}">{escape(title)}</a>'
-        return f"<li>{link}{inside}</li>"
+    def sections(leaf):
+        headings = leaf.body.query("section[id] > h2") if deep else ()
+        return [(_words(h), h.parent.attrs["id"]) for h in headings]
 
-    listed = ""
-    for part, chapters in itertools.groupby(leaves, key=lambda leaf: leaf.part):
-        entries = ""
-        for leaf in chapters:
-            sections = "".join(
-                entry(_words(heading), leaf.page, heading.parent.attrs["id"])
-                for heading in leaf.body.query("section[id] > h2")
-                if deep
-            )
-            below = f"<ol>{sections}</ol>" if sections else ""
-            entries += entry(leaf.title, leaf.page, "", below)
-        if part:
-            entries = f"<li><span>{escape(part)}</span><ol>{entries}</ol></li>"
-        listed += entries
-    return f"<h1>차례</h1><ol>{listed}</ol>"
+    parts = [
+        (part, [(leaf, sections(leaf)) for leaf in chapters])
+        for part, chapters in itertools.groupby(leaves, key=lambda leaf: leaf.part)
+    ]
+    return render("contents.xhtml", parts=parts, address=address).rstrip("\n")
 
 
 def cover():

@@ -18,7 +18,7 @@ import offered
 import pypdf
 from playwright.sync_api import sync_playwright
 
-BOOK = leaves.BUILD / "transformer-notes.pdf"
+BOOK = offered.BUILD / "transformer-notes.pdf"
 PRINT = {"prefer_css_page_size": True, "print_background": True}
 PRINT |= {"outline": True, "tagged": True}
 #: 차례의 줄마다 쪽 번호를 적습니다. 아직 모르는 것은 비워 둡니다.
@@ -34,14 +34,13 @@ NUMBER = """numbers => {
 
 
 def main():
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
+    if not (chromium := shutil.which("chromium") or shutil.which("chromium-browser")):
         sys.exit(
             "PDF를 만들 chromium이 없습니다. 데비안이나 우분투라면 "
             "'sudo apt install chromium'으로 설치한 뒤 다시 실행해 주세요."
         )
     book = leaves.read(address)
-    with tempfile.TemporaryDirectory(dir=leaves.BUILD) as folder:
+    with tempfile.TemporaryDirectory(dir=offered.BUILD) as folder:
         files = {"book.xhtml": whole(book).encode()} | leaves.materials(book)
         files["book.css"] += (leaves.OURS / "paper.css").read_bytes()
         for name, content in files.items():
