@@ -44,27 +44,27 @@ def source_page(path):
     return f"source/{shown(path.with_suffix(''))}"
 
 
-def _located(directive, target):
+def _located(place, target):
     """정의의 (이름, 파일, 첫 줄, 끝 줄). 쪽이 그 소스로 이어진다는 것도 적어 둡니다."""
     try:
         path, first, last = find_definition(target)
     except LookupError as error:
-        logger.warning(str(error), location=directive.get_location())
+        logger.warning(str(error), location=place.get_location())
         return None
-    env = directive.env
-    env.note_dependency(str(path))
-    shown_sources = env.metadata[env.docname].setdefault("shown_sources", {})
-    shown_sources[source_page(path)] = True
-    name = split(f"{PACKAGE.name}.{target}", modules())[1]
+    place.env.note_dependency(str(path))
+    metadata = place.env.metadata[place.env.docname]
+    metadata.setdefault("shown_sources", {})[source_page(path)] = True
+    _, name = split(f"{PACKAGE.name}.{target}", modules())
     return name or shown(path), path, first, last
 
 
 def _link(env, path, first, text):
     """사이트 안의 소스로 가는 링크입니다."""
     page = env.app.builder.get_relative_uri(env.docname, source_page(path))
-    link = nodes.reference("", "", text, internal=True, refuri=f"{page}#L-{first}")
-    link["classes"] = ["source-link"]
-    return link
+    address = f"{page}#L-{first}"
+    return nodes.reference(
+        "", "", text, internal=True, refuri=address, classes=["source-link"]
+    )
 
 
 class SourceRole(SphinxRole):
