@@ -161,7 +161,7 @@ def _blocks(node, executed):
         case nodes.table():
             yield _table(node)
         case nodes.bullet_list() | nodes.enumerated_list():
-            yield _list(node)
+            yield _inline(node)
         case nodes.paragraph() | nodes.caption() | nodes.term() | nodes.attribution():
             if not {"reading-time", "here-part"} & {*node["classes"]}:
                 yield _inline(node)
@@ -191,15 +191,13 @@ def _executed_cell(node, cell):
 
 def _code(node):
     text = node.astext()
-    language = node.get("language", "").lower()
-    if "output" in node.get("classes", []):
+    if "output" in node["classes"]:
         return
     if is_doctest(text) and not node.get("definition"):
         yield from _examples(text)
-    elif language in PYTHON_LANGUAGES:
-        yield f"```python\n{text}\n```"
     else:
-        yield f"```\n{text}\n```"
+        known = node.get("language", "").lower() in PYTHON_LANGUAGES
+        yield f"```{'python' if known else ''}\n{text}\n```"
 
 
 def _examples(text):
@@ -219,17 +217,11 @@ def _examples(text):
 
 
 def _list(node):
-    numbered = isinstance(node, nodes.enumerated_list)
     lines = []
     for number, item in enumerate(node, 1):
-        mark = f"{number}. " if numbered else "- "
-        parts = [
-            _list(child) if isinstance(child, nodes.bullet_list | nodes.enumerated_list)
-            else _inline(child)
-            for child in item
-        ]  # fmt: skip
-        body = textwrap.indent("\n".join(parts), " " * len(mark)).lstrip()
-        lines.append(mark + body)
+        mark = f"{number}. " if isinstance(node, nodes.enumerated_list) else "- "
+        body = "\n".join(_inline(child) for child in item)
+        lines.append(mark + textwrap.indent(body, " " * len(mark)).lstrip())
     return "\n".join(lines)
 
 
@@ -256,7 +248,9 @@ def _inline(node):
             return f"${node.astext()}$"
         case nodes.raw() | nodes.comment() | nodes.target() | nodes.image():
             return ""
-    inner = "".join(_inline(child) for child in node)
+        case nodes.bullet_list() | nodes.enumerated_list():
+            return _list(node)
+    inner = "".join(map(_inline, node))
     match node:
         case nodes.strong():
             return f"**{inner}**"
