@@ -21,9 +21,10 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if OLD.exists() and not SITE.exists():  # 바꾸다가 멈추었습니다
         OLD.rename(SITE)
-    before = read(TREES / "settings"), read(TREES / "sources")
+    kept = TREES / "inputs"
+    before = kept.read_text().splitlines() if kept.exists() else [""]
     address = os.environ.get("TRANSFORMER_NOTES_REPOSITORY", "")
-    now = digest("conf") + address, digest("docs", *PACKAGE)
+    now = [digest("conf") + address, digest("docs", *PACKAGE)]
     whole = all((BUILD / name).exists() for name in ("html", "executed"))
     if before != now or not whole:
         try:
@@ -53,17 +54,12 @@ def build(inputs, again):
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     subprocess.run([*sphinx, *folders], check=True, env=environment)
     pack()
-    for name, value in zip(("settings", "sources"), inputs, strict=True):
-        (NEW_TREES / name).write_text(value)
+    (NEW_TREES / "inputs").write_text("\n".join(inputs))
     discard(TREES)
     if SITE.exists():
         SITE.rename(OLD)
     NEW.rename(SITE)
     NEW_TREES.rename(TREES)
-
-
-def read(path):
-    return path.read_text() if path.exists() else None
 
 
 def discard(*folders):

@@ -50,6 +50,7 @@ extensions = [
     "execution",
     "fonts",
     "korean",
+    "later",
     "live_cells",
     "markup",
     "mathematics",

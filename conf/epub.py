@@ -4,25 +4,20 @@
 있으면 앞서 묶은 책을 그대로 둡니다.
 """
 
-import functools
 import os
 import posixpath
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from pathlib import Path
-from xml.sax.saxutils import escape
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import leaves
 import offered
 
-BOOK = leaves.BUILD / "transformer-notes.epub"
-#: 압축 파일이 적을 수 있는 가장 이른 때. 책에 지은 때를 적지 않습니다.
-LONG_AGO = 315532800
+BOOK = offered.BUILD / "transformer-notes.epub"
 TYPES = {
     ".css": "text/css",
     ".png": "image/png",
@@ -32,33 +27,11 @@ TYPES = {
 }
 #: 쪽에 있으면 목록에 적어야 하는 것.
 DRAWN = {"mathml": b"<math ", "svg": b"<svg "}
-CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
-<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
-<rootfiles><rootfile full-path="book/content.opf"
- media-type="application/oebps-package+xml"/></rootfiles>
-</container>
-"""
-PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
-<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id"
- xml:lang="ko">
-<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
-<dc:identifier id="id">urn:uuid:{identifier}</dc:identifier>
-<dc:title>{title}</dc:title>
-<dc:creator>{title}</dc:creator>
-<dc:language>ko</dc:language>
-<dc:description>{subtitle}</dc:description>
-<dc:rights>{rights}</dc:rights>
-<meta property="dcterms:modified">{modified}</meta>
-</metadata>
-<manifest>{manifest}</manifest>
-<spine>{spine}</spine>
-</package>
-"""
 
 
 def main():
-    book = leaves.read()
-    with tempfile.TemporaryDirectory(dir=leaves.BUILD) as folder:
+    book = leaves.read(address)
+    with tempfile.TemporaryDirectory(dir=offered.BUILD) as folder:
         new = Path(folder, BOOK.name)
         pack(files(book), new)
         if checker := shutil.which("epubcheck"):
@@ -68,63 +41,56 @@ def main():
     print(f"EPUB을 만들었습니다: {BOOK}")
 
 
+def address(folder, page, anchor):
+    path = posixpath.relpath(f"{page}.xhtml", folder)
+    return f"{path}#{anchor}" if anchor else path
+
+
 def files(book):
     """책에 들 파일: 이름마다 그 바이트. 읽는 순서입니다."""
-    pages = {"cover": leaves.page("표지", leaves.cover())}
-    address = functools.partial(_address, "")
     listed = leaves.contents(book, address, deep=True)
-    pages["nav"] = leaves.page("차례", f'<nav epub:type="toc">{listed}</nav>')
+    pages = {
+        "cover": leaves.page("표지", leaves.cover()),
+        "nav": leaves.page("차례", f'<nav epub:type="toc">{listed}</nav>'),
+    }
     for leaf in book:
-        folder = posixpath.dirname(leaf.page)
-        leaf.link(functools.partial(_address, folder))
-        root = "../" * (leaf.page.count("/"))
+        root = "../" * leaf.page.count("/")
         pages[leaf.page] = leaves.page(leaf.title, leaves.xhtml(leaf.body), root)
     written = {f"{name}.xhtml": text.encode() for name, text in pages.items()}
     return written | leaves.materials(book)
 
 
-def _address(folder, page, anchor):
-    path = posixpath.relpath(f"{page}.xhtml", folder or ".")
-    return f"{path}#{anchor}" if anchor else path
-
-
 def pack(inside, target):
-    """파일들을 묶습니다. ``mimetype``이 맨 앞에, 눌리지 않고 있어야 합니다."""
-    when = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", LONG_AGO)))
+    """시각 없이 묶습니다. ``mimetype``이 맨 앞에, 눌리지 않고 있어야 합니다."""
     whole = {
-        "mimetype": b"application/epub+zip",
-        "META-INF/container.xml": CONTAINER.encode(),
-        "book/content.opf": package(inside, when).encode(),
+        "META-INF/container.xml": (leaves.OURS / "container.xml").read_bytes(),
+        "book/content.opf": package(inside).encode(),
     }
     whole |= {f"book/{name}": content for name, content in inside.items()}
     with ZipFile(target, "w") as archive:
+        archive.writestr(ZipInfo("mimetype"), b"application/epub+zip")
         for name, content in whole.items():
-            entry = ZipInfo(name, when[:6])
-            entry.compress_type = ZIP_STORED if name == "mimetype" else ZIP_DEFLATED
+            entry = ZipInfo(name)
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content)
+            archive.writestr(entry, content, ZIP_DEFLATED)
 
 
-def package(inside, when):
+def package(inside):
     """책의 이름과 든 것을 적은 ``content.opf``입니다."""
-    items, order = [], []
+    items = []
     for number, (name, content) in enumerate(inside.items()):
         kind = posixpath.splitext(name)[1]
         marks = {"nav.xhtml": ["nav"], "cover.svg": ["cover-image"]}.get(name, [])
         if kind == ".xhtml":
             marks += [mark for mark, tag in DRAWN.items() if tag in content]
-            order.append(f'<itemref idref="f{number}"/>')
-        properties = f' properties="{" ".join(marks)}"' if marks else ""
-        described = f'media-type="{TYPES[kind]}"{properties}'
-        items.append(f'<item id="f{number}" href="{name}" {described}/>')
-    return PACKAGE.format(
+        items.append((f"f{number}", name, TYPES[kind], " ".join(marks)))
+    return leaves.render(
+        "package.opf",
         identifier=uuid.uuid5(uuid.NAMESPACE_DNS, leaves.PROJECT["name"]),
-        title=escape(leaves.TITLE),
-        subtitle=escape(leaves.SUBTITLE),
-        rights=escape(leaves.LICENCE),
-        modified=time.strftime("%Y-%m-%dT%H:%M:%SZ", when),
-        manifest="\n".join(items),
-        spine="\n".join(order),
+        title=leaves.TITLE,
+        subtitle=leaves.SUBTITLE,
+        rights=leaves.LICENCE,
+        items=items,
     )
 
 

@@ -6,7 +6,6 @@
 """
 
 import itertools
-import os
 import posixpath
 import re
 import sys
@@ -15,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
+from jinja2 import Environment, FileSystemLoader
 from justhtml import Element, JustHTML, Text
+from offered import ROOT, SITE
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = Path(os.environ.get("TRANSFORMER_NOTES_BUILD", ROOT / "build"))
-SITE = BUILD / "html"
 OURS = Path(__file__).with_name("book")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -27,10 +25,9 @@ TITLE, SUBTITLE = PROJECT["description"].split(": ")
 LICENCE = "글과 그림 CC BY 4.0 · 코드 MIT · 글꼴 SIL OFL 1.1"
 
 API = "reference/api"  # 모듈의 쪽으로 가는 목록. 책에서는 빼고 사이트에 둡니다
-INSIDE = "leaf:"  # 책의 쪽을 가리키는 링크의 첫머리. 만드는 책마다 주소로 바꿉니다
 DROPPED = (
     "script, style, noscript, template, form, .headerlink, .take-along, .offered,"
-    " .expanded, .overview-map .code, .write-start"
+    " .expanded, .overview-map .code, .write-start, .viewcode-link"
 )
 #: 둘레와 똑같이 보이는 코드의 조각. 풀어 두면 책이 훨씬 작아집니다.
 PLAIN = "pre span.n, pre span.p, pre span.w, code span.pre"
@@ -44,16 +41,9 @@ DOCTYPE = re.compile(rb"<!DOCTYPE[^>]*>\s*")
 EMPTY_PATH = re.compile(rb'<path (?![^>]*\bd=")')
 #: 많은 전자책이 모르는 선택자. 위젯에서 이것으로 적은 것은 book.css가 정합니다.
 NEW_RULE = re.compile(r"[^{}]*:(?:is|has)\([^{}]*\{[^{}]*\}")
-PAGE = """<?xml version="1.0" encoding="utf-8"?>
-<!DOCTYPE html>
-<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"
- lang="ko" xml:lang="ko" data-theme="light">
-<head><meta charset="utf-8"/><title>{title}</title>
-<link rel="stylesheet" href="{root}pygments.css"/>
-<link rel="stylesheet" href="{root}book.css"/></head>
-<body>{body}</body>
-</html>
-"""
+TEMPLATES = Environment(
+    loader=FileSystemLoader(OURS), autoescape=True, keep_trailing_newline=True
+)
 
 
 @dataclass
@@ -66,21 +56,12 @@ class Leaf:
     body: Element
     styles: list[str]
 
-    @property
-    def sections(self):
-        """절의 제목과 그 id를 차례로 냅니다."""
-        for heading in self.body.query("section[id] > h2"):
-            yield _words(heading), heading.parent.attrs["id"]
 
-    def link(self, address):
-        """책 안의 링크를 바꿉니다. `address`는 쪽과 id를 주소로 바꾸는 함수입니다."""
-        for node in self.body.query(f'a[href^="{INSIDE}"]'):
-            page, _, anchor = node.attrs["href"].removeprefix(INSIDE).partition("#")
-            node.attrs["href"] = address(page, anchor)
+def read(address):
+    """차례에 나온 대로 모든 낱장입니다.
 
-
-def read():
-    """차례에 나온 대로 모든 낱장입니다."""
+    `address`는 폴더와 쪽과 id를, 그 폴더의 쪽에서 적을 주소로 바꾸는 함수입니다.
+    """
     if not (SITE / "index.html").exists():
         sys.exit(
             "먼저 'make html'로 사이트를 지어 주세요. 책은 지은 사이트로 만듭니다."
@@ -92,14 +73,15 @@ def read():
             part = _words(node)
         elif API not in node.attrs["href"]:
             page = node.attrs["href"].removesuffix(".html").replace("#", "index")
-            body = _article(page)
+            html = (SITE / f"{page}.html").read_text("utf-8")
+            body = JustHTML(html, sanitize=False).query_one("article")
             styles = [style.to_text() for style in body.query("style")]
             leaves.append(Leaf(page, part, _words(node), body, styles))
     pages = {leaf.page for leaf in leaves}
     for leaf in leaves:
         _clean(leaf.body)
         _follow_epub(leaf.body)
-        _point(leaf, pages)
+        _point(leaf, pages, address)
     return leaves
 
 
@@ -107,24 +89,18 @@ def _words(node):
     return " ".join(node.to_text().split())
 
 
-def _article(page):
-    html = (SITE / f"{page}.html").read_text("utf-8")
-    return JustHTML(html, sanitize=False).query_one("article")
-
-
 def _clean(body):
     for node in body.query(DROPPED):
         node.parent.remove_child(node)
-    for node in body.query(".viewcode-link"):
-        node.parent.parent.remove_child(node.parent)
     for node in body.query(PLAIN):
         for child in [*node.children]:
             node.parent.insert_before(child, node)
         node.parent.remove_child(node)
     for box in body.query(".playground, .speak"):
-        for child in [*box.children]:
-            box.remove_child(child)
-        box.append_child(Text("이 상자는 사이트에서 움직입니다."))
+        words = Text("이 상자는 사이트에서 움직입니다.")
+        empty = Element("div", box.attrs, "html")
+        empty.append_child(words)
+        box.parent.replace_child(empty, box)
 
 
 def _follow_epub(body):
@@ -145,16 +121,17 @@ def _follow_epub(body):
         link.insert_before(title, link.children[0])
 
 
-def _point(leaf, pages):
-    """링크가 책의 어느 쪽을 가리키는지 적습니다. 책에 없는 쪽이면 글로 남깁니다."""
+def _point(leaf, pages, address):
+    """링크에 책의 주소를 적습니다. 책에 없는 쪽으로 가는 것은 글로 남깁니다."""
+    folder = posixpath.dirname(leaf.page)
     for node in leaf.body.query("a[href]"):
-        path, mark, anchor = node.attrs["href"].partition("#")
+        path, _, anchor = node.attrs["href"].partition("#")
         if ":" in path:
             continue
-        beside = posixpath.join(posixpath.dirname(leaf.page), path)
-        page = posixpath.normpath(beside).removesuffix(".html") if path else leaf.page
+        beside = posixpath.normpath(posixpath.join(folder, path))
+        page = beside.removesuffix(".html") if path else leaf.page
         if page in pages:
-            node.attrs["href"] = f"{INSIDE}{page}{mark}{anchor}"
+            node.attrs["href"] = address(folder, page, anchor)
         else:
             del node.attrs["href"]
 
@@ -174,34 +151,28 @@ def xhtml(node):
     return f"<{node.name}{attributes}>{inside}</{node.name}>"
 
 
+def render(name, **values):
+    """``conf/book``의 틀을 채웁니다."""
+    return TEMPLATES.get_template(name).render(values)
+
+
 def page(title, body, root=""):
     """본문을 담은 XHTML 문서. `root`는 책의 맨 위로 가는 길입니다."""
-    return PAGE.format(title=escape(title), body=body, root=root)
+    return render("page.xhtml", title=title, body=body, root=root)
 
 
 def contents(leaves, address, *, deep):
     """차례의 XHTML. 묶음마다 장이, `deep`이면 장마다 절도 듭니다."""
 
-    def entry(title, address, inside=""):
-        return f'<li><a href="{address}">{escape(title)}</a>{inside}</li>'
+    def sections(leaf):
+        headings = leaf.body.query("section[id] > h2") if deep else ()
+        return [(_words(h), h.parent.attrs["id"]) for h in headings]
 
-    rows = []
-    for part, chapters in itertools.groupby(leaves, key=lambda leaf: leaf.part):
-        entries = ""
-        for leaf in chapters:
-            sections = "".join(
-                entry(title, address(leaf.page, anchor))
-                for title, anchor in leaf.sections
-                if deep
-            )
-            below = f"<ol>{sections}</ol>" if sections else ""
-            entries += entry(leaf.title, address(leaf.page, ""), below)
-        rows.append(
-            f"<li><span>{escape(part)}</span><ol>{entries}</ol></li>"
-            if part
-            else entries
-        )
-    return f"<h1>차례</h1><ol>{''.join(rows)}</ol>"
+    parts = [
+        (part, [(leaf, sections(leaf)) for leaf in chapters])
+        for part, chapters in itertools.groupby(leaves, key=lambda leaf: leaf.part)
+    ]
+    return render("contents.xhtml", parts=parts, address=address).rstrip("\n")
 
 
 def cover():

@@ -1,6 +1,5 @@
 """첫 쪽에서 받아 갈 것: 패키지의 휠, 묶었으면 EPUB과 PDF."""
 
-import filecmp
 import hashlib
 import os
 import re
@@ -31,11 +30,8 @@ def pack():
     shutil.rmtree(kept.parent, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in PACKAGE:
-            source, copy = ROOT / name, Path(folder, name)
-            if source.is_dir():
-                shutil.copytree(source, copy)
-            else:
-                shutil.copy(source, copy)
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, Path(folder, name))
         pip = [sys.executable, "-m", "pip", "wheel", "--disable-pip-version-check"]
         alone = ["-q", "--no-deps", "--no-build-isolation", "--no-cache-dir"]
         environment = {"SOURCE_DATE_EPOCH": "315532800"} | os.environ
@@ -44,23 +40,19 @@ def pack():
 
 def offer():
     """받아 갈 것을 사이트에 두고 첫 쪽에서 잇습니다. 책을 묶은 뒤에도 부릅니다."""
-    links, names = [], set()
+    for old in SITE.glob("transformer[-_]notes*.*"):
+        old.unlink()
+    links = []
     for pattern, label in OFFERED.items():
         for path in BUILD.glob(pattern):
-            target = SITE / path.name
-            if not (target.exists() and filecmp.cmp(path, target)):
-                shutil.copy2(path, target)
+            shutil.copy2(path, SITE)
             size = f"{path.stat().st_size / 1e6:.0f} MB"
             links.append(f'<a href="{path.name}" download>{label}</a>({size})')
-            names.add(path.name)
-    for path in SITE.glob("transformer[-_]notes*.*"):
-        if path.name not in names:
-            path.unlink()
     index, place = SITE / "index.html", r'(<p [^>]*id="offered">).*?</p>'
-    text = index.read_text("utf-8")
-    new = re.sub(place, rf"\1받아 가기: {' · '.join(links)}</p>", text)
-    if new != text:
-        index.write_text(new, "utf-8")
+    text = re.sub(
+        place, rf"\1받아 가기: {' · '.join(links)}</p>", index.read_text("utf-8")
+    )
+    index.write_text(text, "utf-8")
 
 
 def digest(*names):

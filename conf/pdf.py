@@ -18,20 +18,30 @@ import offered
 import pypdf
 from playwright.sync_api import sync_playwright
 
-BOOK = leaves.BUILD / "transformer-notes.pdf"
+BOOK = offered.BUILD / "transformer-notes.pdf"
+PRINT = {"prefer_css_page_size": True, "print_background": True}
+PRINT |= {"outline": True, "tagged": True}
+#: 차례의 줄마다 쪽 번호를 적습니다. 아직 모르는 것은 비워 둡니다.
+NUMBER = """numbers => {
+  for (const old of document.querySelectorAll("nav .number")) old.remove()
+  for (const link of document.querySelectorAll("nav a")) {
+    const number = document.createElement("span")
+    number.className = "number"
+    number.textContent = numbers[link.getAttribute("href").slice(1)] ?? ""
+    link.before(number)
+  }
+}"""
 
 
 def main():
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
+    if not (chromium := shutil.which("chromium") or shutil.which("chromium-browser")):
         sys.exit(
             "PDF를 만들 chromium이 없습니다. 데비안이나 우분투라면 "
             "'sudo apt install chromium'으로 설치한 뒤 다시 실행해 주세요."
         )
-    book = leaves.read()
-    with tempfile.TemporaryDirectory(dir=leaves.BUILD) as folder:
-        text = whole(book)
-        files = leaves.materials(book)
+    book = leaves.read(address)
+    with tempfile.TemporaryDirectory(dir=offered.BUILD) as folder:
+        files = {"book.xhtml": whole(book).encode()} | leaves.materials(book)
         files["book.css"] += (leaves.OURS / "paper.css").read_bytes()
         for name, content in files.items():
             path = Path(folder, name)
@@ -42,21 +52,13 @@ def main():
             browser = playwright.chromium.launch(
                 executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
             )
+            page = browser.new_page()
+            page.goto(Path(folder, "book.xhtml").as_uri())
             numbers, found = None, {}
             while numbers != found:
                 numbers = found
-                path = Path(folder, "book.xhtml")
-                path.write_text(numbered(text, numbers), "utf-8")
-                page = browser.new_page()
-                page.goto(path.as_uri())
-                page.pdf(
-                    path=new,
-                    prefer_css_page_size=True,
-                    print_background=True,
-                    outline=True,
-                    tagged=True,
-                )
-                page.close()
+                page.evaluate(NUMBER, numbers)
+                page.pdf(path=new, **PRINT)
                 found = page_numbers(pypdf.PdfReader(new))
             browser.close()
         describe(new)
@@ -81,20 +83,9 @@ def page_numbers(pdf):
     }
 
 
-def numbered(text, numbers):
-    """차례의 줄마다 쪽 번호를 적습니다. 아직 모르는 것은 비워 둡니다."""
-
-    def entry(link):
-        number = numbers.get(link[1], "")
-        return f'<span class="number">{number}</span>{link[0]}'
-
-    listed = re.search("(?s)<nav>.*?</nav>", text)
-    return text.replace(listed[0], re.sub('<a href="#(.*?)">', entry, listed[0]))
-
-
 def whole(book):
     """모든 낱장을 이은 XHTML. 묶음이 제목 1, 장이 제목 2가 됩니다."""
-    listed = leaves.contents(book, _address, deep=False)
+    listed = leaves.contents(book, address, deep=False)
     texts = [leaves.cover(), f"<nav>{listed}</nav>"]
     for part, chapters in itertools.groupby(book, key=lambda leaf: leaf.part):
         if part:
@@ -104,7 +95,6 @@ def whole(book):
 
 
 def _chapter(leaf):
-    leaf.link(_address)
     for node in leaf.body.query("[id]"):
         if node.namespace == "html":  # 그림 속의 이름은 그 그림만 부릅니다
             node.attrs["id"] = _name(leaf.page, node.attrs["id"])
@@ -120,7 +110,7 @@ def _name(page, anchor):
     return f"{page.replace('/', '-')}.{anchor}"
 
 
-def _address(page, anchor):
+def address(folder, page, anchor):
     return f"#{_name(page, anchor)}"
 
 

@@ -12,6 +12,7 @@ import itertools
 import string
 
 from docutils import nodes
+from later import Later
 from model_map import small_map
 from reading_time import measure
 from sphinx import addnodes
@@ -47,16 +48,13 @@ def assign_section_numbers(self, env):
     return []
 
 
-class here(nodes.General, nodes.Element):
-    """'여기'가 놓일 자리입니다. 차례를 모두 알게 된 뒤에 채웁니다."""
-
-
 def gather(app, doctree):
     """제목 아래에 읽는 시간과 노트북, 그리고 먼저 읽을 것을 한데 모읍니다."""
     page = next(doctree.findall(nodes.section), None)
     if page is None or app.env.docname == app.config.root_doc:
         return
-    place = here("", *measure(app, doctree), *links_to_notebook(app, doctree))
+    gathered = [*measure(app, doctree), *links_to_notebook(app, doctree)]
+    place = Later("", "", *gathered, fill=here)
     page.insert(page.first_child_matching_class(nodes.title) + 1, place)
     goals = (s for s in page.findall(nodes.section) if s.next_node().astext() == GOALS)
     needs = [p for s in goals for p in s if isinstance(p, nodes.paragraph)][:1]
@@ -65,27 +63,23 @@ def gather(app, doctree):
         place += node
 
 
-def fill(app, doctree, docname):
+def here(app, docname, place):
     found = {page: rest for page, *rest in app.env.chapters}
-    for place in list(doctree.findall(here)):
-        if docname not in found:
-            place.replace_self(place.children)
-            continue
-        number, part = found[docname]
-        last = sum(name not in (APPENDIX, DEEPER) for _, name in found.values())
-        words = {APPENDIX: f"부록 {number}", DEEPER: f"{number}장 · {part}"}
-        words = words.get(part, f"{number}/{last} · {part}")
-        box = nodes.container("", classes=["here"])
-        if drawn := small_map(docname):
-            box += nodes.raw("", drawn, format="html")
-        box += nodes.paragraph(words, words, classes=["here-part"])
-        box += place.children
-        place.replace_self(box)
+    if docname not in found:
+        return place.children
+    number, part = found[docname]
+    last = sum(name not in (APPENDIX, DEEPER) for _, name in found.values())
+    words = {APPENDIX: f"부록 {number}", DEEPER: f"{number}장 · {part}"}
+    words = words.get(part, f"{number}/{last} · {part}")
+    box = nodes.container("", classes=["here"])
+    if drawn := small_map(docname):
+        box += nodes.raw("", drawn, format="html")
+    box += nodes.paragraph(words, words, classes=["here-part"])
+    box += place.children
+    return box
 
 
 def setup(app):
     TocTreeCollector.assign_section_numbers = assign_section_numbers
-    app.add_node(here)
     app.connect("doctree-read", gather, priority=950)
-    app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "env_version": 1}
+    return {"parallel_read_safe": True, "env_version": 2}

@@ -23,6 +23,9 @@ _PIECE = re.compile(r'<span class="linenos">.*?</span>|<[^>]*>|&[^;]+;|.', re.DO
 _EXAMPLE = re.compile(r"^(?:(?:>>>|\.\.\.) ?(.*)|.*)$", re.MULTILINE)
 
 
+_origin = functools.cache(origin)
+
+
 class Names(ast.NodeVisitor):
     """쪽의 이름을 따라갑니다. 찾은 것은 (줄, 첫 칸, 끝 칸, 항목)입니다."""
 
@@ -103,12 +106,6 @@ class Names(ast.NodeVisitor):
             self.visit(node.value)
 
 
-@functools.cache
-def _origin(path):
-    top, _, name = path.partition(".")
-    return f"{top}.{origin(name)}" if name else top
-
-
 def link_names(app, pagename, templatename, context, doctree):
     """쪽에서 되풀이되는 이름에는 Tab이 서지 않습니다. 처음 것과 같은 곳으로 갑니다."""
     objects = app.env.domains["py"].objects
@@ -124,20 +121,20 @@ def link_names(app, pagename, templatename, context, doctree):
     def link(match):
         pieces = _PIECE.findall(match[2])
         text = unescape("".join(piece for piece in pieces if piece[0] != "<"))
-        rows, cut = text.split("\n"), len(">>> ") * text.startswith(">>> ")
+        cut = len(">>> ") * text.startswith(">>> ")
+        rows = text.encode().splitlines(keepends=True)  # 구문은 칸을 바이트로 셉니다
         code = _EXAMPLE.sub(r"\1", text) if cut else text
         starts, ends = {}, set()
         for row, start, end, path in names.read(code):
-            before = sum(len(line) + 1 for line in rows[: row - 1]) + cut
-            line = rows[row - 1][cut:].encode()
-            starts[before + len(line[:start].decode())] = path
-            ends.add(before + len(line[:end].decode()))
+            before = sum(map(len, rows[: row - 1])) + cut
+            starts[before + start] = path
+            ends.add(before + end)
         made, at = [], 0
         for piece in pieces:
             if piece[0] != "<":
                 if at in starts:  # 이름을 감싼 꼬리표의 앞
                     made.insert(-1, opening(starts[at]))
-                at += 1
+                at += len(unescape(piece).encode())
             made.append(piece)
             if piece == "</span>" and at in ends:
                 ends.remove(at)

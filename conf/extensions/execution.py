@@ -40,26 +40,17 @@ _LINE = re.compile(r"(?:Cell In\[\d+\]|<ipython-input[^>]*>),? line (\d+)")
 class CellFailed(Exception):
     """셀의 실패와, 셀에서 몇째 줄인가."""
 
-    def __init__(self, cell, line, message):
+    def __init__(self, cell, message, line=1):
         super().__init__(message)
         self.cell, self.line = cell, line
 
 
-async def run_notebook(notebook, folder, timeout=600):
+async def run_notebook(notebook, folder, timeout):
     """노트북의 셀을 제 커널에서 차례로 실행해 출력을 채웁니다.
 
-    걸린 시간(초)을 냅니다. 커널이 남기는 파일은 ``folder``에 놓입니다. 실패하면
-    `CellFailed`를 냅니다.
+    커널이 남기는 파일은 ``folder``에 놓입니다. 실패하면 `CellFailed`를 냅니다.
     """
-    if not code_cells(notebook):
-        return 0
-    start, at = time.monotonic(), None
-    language = notebook.metadata["language_info"]
-
-    def remember(cell, cell_index):
-        nonlocal at
-        at = cell
-
+    begun = []
     client = NotebookClient(
         notebook,
         timeout=timeout,
@@ -68,9 +59,10 @@ async def run_notebook(notebook, folder, timeout=600):
         coalesce_streams=True,  # 커널은 글을 때때로 나누어 보냅니다
         record_timing=False,
         extra_arguments=KERNEL,
-        on_cell_execute=remember,
+        on_cell_execute=lambda cell, cell_index: begun.append(cell),
     )
     places = {"TMPDIR": str(folder), "IPYTHONDIR": str(folder)}
+    language = notebook.metadata["language_info"]
     try:
         await client.async_execute(
             cwd=str(ROOT),
@@ -80,32 +72,29 @@ async def run_notebook(notebook, folder, timeout=600):
         )
     except CellExecutionError as error:
         lines = _LINE.findall(error.traceback)
-        line = int(lines[-1]) if lines else 1
-        raise CellFailed(at, line, f"{error.ename}: {error.evalue}") from error
+        reason = f"{error.ename}: {error.evalue}"
+        raise CellFailed(begun[-1], reason, int(lines[-1]) if lines else 1) from error
     except CellTimeoutError as error:
         late = f"{timeout:g}초 안에 끝나지 않아 멈췄습니다"
-        raise CellFailed(at, 1, late) from error
+        raise CellFailed(begun[-1], late) from error
     except DeadKernelError as error:
         gone = "커널이 갑자기 끝났습니다. 메모리가 모자랐을 수 있습니다"
-        raise CellFailed(at, 1, gone) from error
+        raise CellFailed(begun[-1], gone) from error
     notebook.metadata["language_info"] = language  # 커널은 ipython3이라고 적습니다
     for cell in code_cells(notebook):
         _check(cell)
-    return time.monotonic() - start
 
 
 def _check(cell):
     """출력을 우리 꼴로 다듬고, 알리지 않은 잘못을 찾습니다."""
     kinds = {output.output_type for output in cell.outputs}
     if "raises-exception" in cell.metadata.get("tags", []) and "error" not in kinds:
-        raise CellFailed(
-            cell, 1, "raises-exception이라고 했는데 예외가 나지 않았습니다"
-        )
+        raise CellFailed(cell, "raises-exception이라고 했는데 예외가 나지 않았습니다")
     for output in cell.outputs:
         if output.output_type == "error":  # 역추적에는 이 기계의 경로가 있습니다
             output["traceback"] = [f"{output.ename}: {output.evalue}"]
         elif output.get("name") == "stderr":
-            raise CellFailed(cell, 1, f"표준 오류에 쓴 셀: {output.text.strip()}")
+            raise CellFailed(cell, f"표준 오류에 쓴 셀: {output.text.strip()}")
 
 
 def execute_stale(app, env, added, changed, removed):
@@ -135,8 +124,11 @@ def run_pages(pages, cache, timeout):
 
     async def run(path, free, folder):
         async with free:
+            start = time.monotonic()
             try:
-                seconds = await run_notebook(pages[path], folder, timeout)
+                if code_cells(pages[path]):
+                    await run_notebook(pages[path], folder, timeout)
+                    print(f"  {path.stem} {time.monotonic() - start:.1f}초", flush=True)
             except CellFailed as failure:
                 failures.append(f"{path}:{_row(path, failure)}: {failure}")
                 return
@@ -145,8 +137,6 @@ def run_pages(pages, cache, timeout):
                 cache.remove_cache(record.pk)
         bundle = CacheBundleIn(pages[path], str(path))
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-        if seconds:
-            print(f"  {path.stem} {seconds:.1f}초", flush=True)
 
     async def run_all(folder):
         free = asyncio.Semaphore(os.cpu_count())
@@ -162,12 +152,9 @@ def run_pages(pages, cache, timeout):
 
 def _row(path, failure):
     """실패한 줄이 쪽에서 몇째 줄인가."""
-    rows = path.read_text(encoding="utf-8").split("\n")
-    code = failure.cell.source.split("\n")
-    size = len(code)
-    return failure.line + next(
-        row for row in range(len(rows)) if rows[row : row + size] == code
-    )
+    code = f"\n{failure.cell.source}\n"
+    before, _, _ = path.read_text(encoding="utf-8").partition(code)
+    return before.count("\n") + 1 + failure.line
 
 
 def note_inputs(app, docname, content):

@@ -9,7 +9,6 @@
 붙입니다.
 """
 
-import functools
 import hashlib
 import html
 import re
@@ -121,11 +120,6 @@ def level_roots(font):
         font["hmtx"][name] = width, glyph.xMin
 
 
-@functools.cache
-def _key(source):
-    return hashlib.sha256(source.read_bytes() + Path(__file__).read_bytes()).digest()
-
-
 def write(app, exception):
     if exception or app.builder.format != "html":
         return
@@ -138,8 +132,9 @@ def write(app, exception):
     # 브라우저 속의 모델이 답에 쓸 글자. 다른 쪽은 이 글꼴을 읽지 않습니다.
     found["answers"] = "".join(sorted(model_scripts.letters() - set(found["text"])))
     for face, (source, what) in FACES.items():
-        key = hashlib.sha256(_key(source) + face.encode() + found[what].encode())
-        stored = kept / f"{key.hexdigest()[:16]}.woff2"
+        makers = source.read_bytes(), Path(__file__).read_bytes(), face, found[what]
+        key = hashlib.sha256(repr(makers).encode()).hexdigest()[:16]
+        stored = kept / f"{key}.woff2"
         if not stored.exists():
             reduce(source, face, found[what], stored)
         (home / f"{face}.woff2").write_bytes(stored.read_bytes())

@@ -5,6 +5,7 @@
 다른 층의 이름일 수 있으므로, 거기에 나오는 이름이 패키지 어딘가에 있으면 됩니다.
 """
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -52,14 +53,12 @@ def _blocks(text):
 
 
 def _shown(targets):
-    """보인 소스와 정의의 이름입니다."""
+    """보인 소스와 정의의 이름입니다. 없는 정의는 definition 지시자가 알립니다."""
     shown = list(targets)
     for target in targets:
-        try:
+        with contextlib.suppress(LookupError):
             path, first, last = find_definition(target)
-        except LookupError:  # definition 지시자가 알립니다
-            continue
-        shown += read(path).splitlines()[first - 1 : last]
+            shown += read(path).splitlines()[first - 1 : last]
     return _tokens("\n".join(shown))
 
 

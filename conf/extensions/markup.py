@@ -26,21 +26,13 @@ _FOLD = re.compile(r'<p class="((?:collapsed|expanded) admonition-title)">(.*?)<
 
 #: 글 속의 수식과, 사이를 띄지 않은 앞의 괄호와 뒤의 조사. 브라우저는 그 사이에서도 줄을
 #: 바꿉니다.
-_JOINED = re.compile(
-    r"([(\[‘“'\"]*)(<math\b(?:(?!</math>).)*</math>)([^\s<]{0,6})", re.DOTALL
-)
+_FORMULA, _BEFORE = r"<math\b(?:(?!</math>).)*</math>", r"[(\[‘“'\"]"
+_JOINED = re.compile(rf"(?s){_BEFORE}+{_FORMULA}[^\s<]{{0,6}}|{_FORMULA}[^\s<]{{1,6}}")
 
 #: "실수 31"이나 "그림 6.4"처럼 번호로 끝나는 짧은 링크
 _NUMBERED = re.compile(
     r'(<span class="std std-(?:num)?ref)(">[가-힣]{1,2} [\d.]+</span>)'
 )
-
-
-def _join(match):
-    before, formula, after = match.groups()
-    if not before and not after:
-        return formula
-    return f'<span class="joined">{before}{formula}{after}</span>'
 
 
 def mend_tree(app, doctree, docname):
@@ -56,8 +48,7 @@ def mend_tree(app, doctree, docname):
             entry["classes"].append("short")
         for text in list(entry.findall(nodes.Text)):
             joined = _COUNTED.sub("\N{NO-BREAK SPACE}", text)
-            if joined != text:
-                text.parent.replace(text, nodes.Text(joined))
+            text.parent.replace(text, nodes.Text(joined))
     for block in doctree.findall(nodes.literal_block):
         if "stream" in block["classes"] and is_aligned(block.astext()):
             block["classes"].append("columns")
@@ -102,7 +93,8 @@ def mend_page(app, pagename, templatename, context, doctree):
     # myst-nb의 접는 셀은 눈에 보이는 한국어 대신 영어 이름표를 읽어 줍니다.
     body = context["body"].replace(' aria-label="Toggle hidden content"', "")
     body = _FOLD.sub(r'<span class="\1">\2</span>', body)
-    body = _NUMBERED.sub(r"\1 joined\2", _JOINED.sub(_join, body))
+    body = _JOINED.sub(r'<span class="joined">\g<0></span>', body)
+    body = _NUMBERED.sub(r"\1 joined\2", body)
     context["body"] = _IMAGE.sub(sized, body)
 
 

@@ -4,7 +4,6 @@
 글이 뒤늦게 밀리지 않습니다.
 """
 
-import functools
 import html
 
 import math_core
@@ -15,15 +14,13 @@ from sphinx.util import logging
 logger = logging.getLogger(__name__)
 
 
-@functools.cache
-def _converter():
-    return math_core.LatexToMathML(annotation=True, fancy_error=False)
+CONVERTER = math_core.LatexToMathML(annotation=True, fancy_error=False)
 
 
 def mathml(latex, node, *, displaystyle):
     """LaTeX 한 줄의 MathML. 원래의 글은 주석으로 함께 담아 복사할 수 있게 합니다."""
     try:
-        return _converter().convert_with_local_state(latex, displaystyle=displaystyle)
+        return CONVERTER.convert_with_local_state(latex, displaystyle=displaystyle)
     except math_core.LatexError as error:
         logger.warning(
             "수식을 바꾸지 못합니다: %s (%s)", latex, error, location=node, type="math"

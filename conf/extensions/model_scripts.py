@@ -9,12 +9,13 @@
 """
 
 import base64
-import html
 import json
 import zlib
 from pathlib import Path
 
+import jinja2
 from docutils import nodes
+from later import files_of, need
 from package import PACKAGE, ROOT
 from sphinx.util.docutils import SphinxDirective
 
@@ -39,28 +40,23 @@ class Playground(SphinxDirective):
     def run(self):
         only = self.arguments
         lines = [line if not only else f"{only[0]}: {line}" for line in self.content]
-        examples = [line.split(": ", 1) for line in lines]
-        models = only or TITLES
-        content = BOX.read_text("utf-8").format(
-            hidden=" hidden" * bool(only),
-            models="".join(
-                f'<label><input type="radio" name="model" value="{name}"'
-                f"{' checked' * (name == examples[0][0])}> {TITLES[name][0]}</label>"
-                for name in models
-            ),
-            labels="".join(
-                f'<span data-model="{name}">{TITLES[name][1]}</span>' for name in models
-            ),
-            first=html.escape(examples[0][1], quote=False),
-            examples="".join(
-                f'<button type="button" data-model="{name}">'
-                f"{html.escape(text, quote=False)}</button>"
-                for name, text in examples
-            ),
+        content = jinja2.Template(BOX.read_text("utf-8"), autoescape=True).render(
+            only=only,
+            models={name: TITLES[name] for name in only or TITLES},
+            examples=[line.split(": ", 1) for line in lines],
         )
         self.env.note_dependency(str(BOX))
-        self.env.metadata[self.env.docname]["playground"] = True
+        need_box(self.env, "playground")
         return [nodes.raw("", content, format="html")]
+
+
+def need_box(env, name):
+    need(env, f"{name}.css", "transformer.js", "models.js", f"{name}.js")
+
+
+def note_box(app, doctree):
+    if name := BOXES.get(app.env.docname):
+        need_box(app.env, name)
 
 
 def script(path):
@@ -85,21 +81,8 @@ def letters():
     return found
 
 
-def box_of(env, page):
-    """쪽에 있는 상자의 이름."""
-    return "playground" if "playground" in env.metadata[page] else BOXES.get(page)
-
-
-def add_scripts(app, pagename, templatename, context, doctree):
-    name = box_of(app.env, pagename)
-    if name and app.builder.format == "html":
-        app.add_css_file(f"{name}.css")
-        for script in ("transformer.js", "models.js", f"{name}.js"):
-            app.add_js_file(script, loading_method="defer")
-
-
 def write_models(app, exception):
-    used = any(box_of(app.env, page) for page in app.env.found_docs)
+    used = any("models.js" in files_of(app.env, page) for page in app.env.found_docs)
     if exception or app.builder.format != "html" or not used:
         return
     folder = Path(app.outdir, "_static", "models")
@@ -110,6 +93,6 @@ def write_models(app, exception):
 
 def setup(app):
     app.add_directive("playground", Playground)
-    app.connect("html-page-context", add_scripts)
+    app.connect("doctree-read", note_box)
     app.connect("build-finished", write_models)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 1}

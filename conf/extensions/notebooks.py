@@ -15,10 +15,7 @@ from package import ROOT, dependencies
 from snippets import MYST_EXTENSIONS
 
 #: 어느 페이지의 출력이나 정하는 파일
-ALWAYS = [
-    ROOT / "conf" / "requirements.txt",
-    Path(__file__).with_name("execution.py"),
-]
+ALWAYS = ROOT / "conf" / "requirements.txt", Path(__file__).with_name("execution.py")
 
 
 def read_text(text):
@@ -65,19 +62,13 @@ def code_cells(notebook):
 def inputs(notebook):
     """셀이 쓰는 모듈, 그 옆에 둔 자료, 이름을 부르는 저장된 결과의 파일입니다."""
     cells = [cell.source for cell in code_cells(notebook)]
-    paths = list(dependencies(cells).values())
-    beside = [
-        path
-        for folder in sorted({path.parent for path in paths})
-        for path in sorted(folder.iterdir())
-        if path.is_file() and path.suffix != ".py"
-    ]
-    stored = [
-        path
-        for path in sorted((ROOT / "docs").rglob("*.*"))
-        if path.suffix in {".html", ".json", ".toml"} and path.name in "".join(cells)
-    ]
-    return paths + beside + stored
+    paths = {*dependencies(cells).values()}
+    beside = [path for of in {p.parent for p in paths} for path in of.iterdir()]
+    paths |= {path for path in beside if path.is_file() and path.suffix != ".py"}
+    stored, called = (ROOT / "docs").rglob("*.*"), "".join(cells)
+    kinds = {".html", ".json", ".toml"}
+    paths |= {path for path in stored if path.suffix in kinds and path.name in called}
+    return sorted(paths)
 
 
 def _digest(notebook):

@@ -1,11 +1,8 @@
-"""패키지의 모듈을 찾습니다. 가져오지 않고 파일과 구문만 읽습니다.
-
-모듈의 이름은 패키지 아래에서 점으로 이은 것입니다(``corpora.dates``). 폴더의 이름은 그
-폴더의 ``__init__``을, 빈 이름은 패키지 자신을 뜻합니다.
-"""
+"""패키지의 모듈을 찾습니다. 가져오지 않고 파일과 구문만 읽습니다."""
 
 import ast
 import functools
+from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -13,13 +10,11 @@ PACKAGE = ROOT / "transformer_notes"
 
 
 def modules():
-    """모듈의 이름마다 그 파일입니다."""
+    """모듈의 이름마다 그 파일입니다. 폴더의 이름은 그 폴더의 ``__init__``입니다."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
-        if parts[-1] == "__init__":
-            parts = parts[:-1]
-        found[".".join(parts)] = path
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts).removesuffix(".__init__")] = path
     return found
 
 
@@ -32,16 +27,8 @@ def shown(path):
     return path.relative_to(PACKAGE).as_posix()
 
 
-def folder_of(path):
-    """파일이 든 폴더를 점으로 이은 이름입니다."""
-    return ".".join(path.relative_to(PACKAGE).parts[:-1])
-
-
 def split(target, known):
-    """점으로 이은 이름을 가장 긴 모듈의 이름과 그 안의 이름으로 나눕니다.
-
-    모듈이 하나도 맞지 않으면 모듈은 빈 이름, 곧 패키지 자신입니다.
-    """
+    """점으로 이은 이름을 가장 긴 모듈의 이름과 그 안의 이름으로 나눕니다."""
     module = target
     while module and module not in known:
         module = module.rpartition(".")[0]
@@ -57,20 +44,18 @@ def imports(source, folder=""):
     """
     found = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            base = []
-        elif isinstance(node, ast.ImportFrom):
-            base = [node.module] if node.module else []
-            if node.level:
-                folders = [PACKAGE.name, *filter(None, folder.split("."))]
-                base = folders[: len(folders) + 1 - node.level] + base
-        else:
-            continue
-        for alias in node.names:
-            top, _, name = ".".join([*base, alias.name]).partition(".")
-            if top == PACKAGE.name:
-                found.append((alias.asname or alias.name, name))
-    return found
+        match node:
+            case ast.Import(names=names):
+                found += [(alias.asname or alias.name, alias.name) for alias in names]
+            case ast.ImportFrom(names=names, module=module, level=level):
+                base = resolve_name("." * level + (module or ""), folder)
+                found += [(a.asname or a.name, f"{base}.{a.name}") for a in names]
+    return [pair for pair in found if pair[1].partition(".")[0] == PACKAGE.name]
+
+
+def imports_of(path):
+    folder = ".".join(path.relative_to(PACKAGE.parent).parts[:-1])
+    return imports(read(path), folder)
 
 
 @functools.cache
@@ -99,45 +84,31 @@ def origin(target):
     """다른 모듈에서 가져와 내놓는 이름이면, 그것을 정의한 모듈에서의 이름입니다."""
     known = modules()
     module, name = split(target, known)
-    first, _, rest = name.partition(".")
+    first, dot, rest = name.partition(".")
     if module and first and first not in definitions(read(known[module])):
-        for bound, original in imports(read(known[module]), folder_of(known[module])):
+        for bound, original in imports_of(known[module]):
             if bound == first:
-                return origin(f"{original}.{rest}".rstrip("."))
+                return origin(f"{original}{dot}{rest}")
     return target
 
 
 def dependencies(sources):
     """소스들이 가져오는 모듈과, 그 모듈이 다시 가져오는 모듈의 이름마다 그 파일입니다.
 
-    폴더를 가져오면 그 아래의 모듈을 모두 셉니다. ``__init__``이 무엇을 언제 내놓는지
-    따지지 않으려는 것입니다. 그래서 패키지의 이름만 가져오면 모든 모듈입니다.
+    모듈을 가져오면 그 위에 있는 폴더의 ``__init__``도 실행됩니다. 폴더를 가져오면 그
+    아래의 모듈을 모두 셉니다. ``__init__``이 무엇을 언제 내놓는지 따지지 않으려는
+    것입니다. 그래서 패키지의 이름만 가져오면 모든 모듈입니다.
     """
-    known = modules()
-    found, waiting = set(), set()
+    known, found, waiting = modules(), set(), []
     for source in sources:
-        waiting |= _reached(source, "", known)
+        try:
+            waiting += [target for _, target in imports(source)]
+        except SyntaxError:  # 매직이나 잘못된 셀
+            waiting += [PACKAGE.name] * (PACKAGE.name in source)
     while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting |= _reached(read(known[name]), folder_of(known[name]), known)
+        module, _ = split(waiting.pop(), known)
+        for name in known.keys() - found:
+            if f"{name}.".startswith(f"{module}.") or module.startswith(f"{name}."):
+                found.add(name)
+                waiting += [target for _, target in imports_of(known[name])]
     return {name: known[name] for name in sorted(found)}
-
-
-def _reached(source, folder, known):
-    try:
-        targets = [target for _, target in imports(source, folder)]
-    except SyntaxError:  # 매직이나 잘못된 셀
-        targets = [""] if PACKAGE.name in source else []
-    reached = set()
-    for target in targets:
-        module, _ = split(target, known)
-        if known[module].name == "__init__.py":
-            inside = f"{module}." if module else ""
-            reached |= {name for name in known if name.startswith(inside)}
-        while module:  # 모듈을 가져오면 위에 있는 폴더의 __init__도 실행됩니다
-            reached |= {module} & known.keys()
-            module = module.rpartition(".")[0]
-        reached.add("")
-    return reached

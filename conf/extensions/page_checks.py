@@ -16,25 +16,22 @@ def check_python_runs(app, doctree):
     path = Path(app.env.doc2path(app.env.docname))
     executed = Counter(_normal(s.source) for s in find_snippets(path))
     for block in doctree.findall(_is_python_block):
-        if executed[_normal(block.astext())] > 0:
-            executed[_normal(block.astext())] -= 1
-        elif not _from_package(block):
-            first = block.astext().strip().splitlines()[0]
+        code = _normal(block.astext())
+        executed[code] -= 1
+        if executed[code] < 0 and not _from_package(block):
+            first = code.splitlines()[0]
             logger.warning(
                 "아무도 실행하지 않는 파이썬입니다: %s", first, location=block
             )
 
 
 def _is_python_block(node):
-    if isinstance(node, nodes.doctest_block):
-        return True
-    if not isinstance(node, nodes.literal_block):
+    if not isinstance(node, nodes.literal_block | nodes.doctest_block):
         return False
-    if "output" in node.get("classes", []):
+    if "output" in node["classes"]:
         return False
-    return node.get("language", "").lower() in PYTHON_LANGUAGES or is_doctest(
-        node.astext()
-    )
+    language = node.get("language", "").lower()
+    return language in PYTHON_LANGUAGES or is_doctest(node.astext())
 
 
 def _from_package(block):
@@ -47,7 +44,7 @@ def _from_package(block):
 
 
 def _normal(source):
-    return "\n".join(line.rstrip() for line in source.strip("\n").splitlines())
+    return "\n".join(line.rstrip() for line in source.strip().splitlines())
 
 
 def check_alt_text(app, doctree):

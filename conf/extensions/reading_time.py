@@ -13,6 +13,7 @@ import fnmatch
 import re
 
 from docutils import nodes
+from later import Later
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 from sphinx_exercise.nodes import solution_node
@@ -64,35 +65,22 @@ def measure(app, doctree):
     return [nodes.paragraph(words, words, classes=["reading-time"])]
 
 
-class minutes_of(nodes.Inline, nodes.TextElement):
-    """다른 쪽의 시간이 들어갈 자리입니다. 모두 읽은 뒤에 채웁니다."""
-
-
 class MinutesRole(SphinxRole):
     def run(self):
-        return [minutes_of("", "", page=self.text)], []
+        return [Later("", self.text, fill=minutes)], []
 
 
-def times(env):
-    """쪽마다의 시간. 달라지면 `whole`이 쪽을 모두 다시 씁니다."""
-    return {n: m["minutes"] for n, m in env.metadata.items() if "minutes" in m}
-
-
-def fill(app, doctree, docname):
-    found = times(app.env)
-    for place in list(doctree.findall(minutes_of)):
-        page = place["page"]
-        total = sum(found[name] for name in fnmatch.filter(found, page))
-        if not total:
-            logger.warning("읽는 시간을 재지 않은 쪽입니다: %s", page, location=docname)
-        words = f"{total / 60:.1f}시간" if "*" in page else f"{total}분"
-        place.replace_self(nodes.Text(words))
+def minutes(app, docname, place):
+    page = place.rawsource
+    of = {n: m["minutes"] for n, m in app.env.metadata.items() if "minutes" in m}
+    total = sum(of[name] for name in fnmatch.filter(of, page))
+    if not total:
+        logger.warning("읽는 시간을 재지 않은 쪽입니다: %s", page, location=docname)
+    return nodes.Text(f"{total / 60:.1f}시간" if "*" in page else f"{total}분")
 
 
 def setup(app):
     pages = "lectures/|deeper/|practice/|paper/"
     app.add_config_value("reading_time_pages", pages, "env", str)
-    app.add_node(minutes_of)
     app.add_role("minutes", MinutesRole())
-    app.connect("doctree-resolved", fill)
-    return {"parallel_read_safe": True, "env_version": 5}
+    return {"parallel_read_safe": True, "env_version": 6}

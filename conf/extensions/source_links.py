@@ -30,9 +30,7 @@ def find_definition(target):
     `LookupError`를 냅니다.
     """
     known = modules()
-    module, name = split(origin(target), known)
-    if not module:
-        raise LookupError(f"transformer_notes에 모듈 {name}이 없습니다: {target}")
+    module, name = split(origin(f"{PACKAGE.name}.{target}"), known)
     path = known[module]
     source = read(path)
     if not name:
@@ -46,25 +44,27 @@ def source_page(path):
     return f"source/{shown(path.with_suffix(''))}"
 
 
-def _located(directive, target):
+def _located(place, target):
     """정의의 (이름, 파일, 첫 줄, 끝 줄). 쪽이 그 소스로 이어진다는 것도 적어 둡니다."""
     try:
         path, first, last = find_definition(target)
     except LookupError as error:
-        logger.warning(str(error), location=directive.get_location())
+        logger.warning(str(error), location=place.get_location())
         return None
-    env = directive.env
-    env.note_dependency(str(path))
-    env.metadata[env.docname].setdefault("shown_sources", set()).add(source_page(path))
-    return split(target, modules())[1] or shown(path), path, first, last
+    place.env.note_dependency(str(path))
+    metadata = place.env.metadata[place.env.docname]
+    metadata.setdefault("shown_sources", {})[source_page(path)] = True
+    _, name = split(f"{PACKAGE.name}.{target}", modules())
+    return name or shown(path), path, first, last
 
 
 def _link(env, path, first, text):
     """사이트 안의 소스로 가는 링크입니다."""
     page = env.app.builder.get_relative_uri(env.docname, source_page(path))
-    link = nodes.reference("", "", text, internal=True, refuri=f"{page}#L-{first}")
-    link["classes"] = ["source-link"]
-    return link
+    address = f"{page}#L-{first}"
+    return nodes.reference(
+        "", "", text, internal=True, refuri=address, classes=["source-link"]
+    )
 
 
 class SourceRole(SphinxRole):
@@ -92,7 +92,8 @@ class Definition(SphinxDirective):
         source = []
         lines = read(path).splitlines()
         for start, stop, folded in _segments(path, first, last):
-            text = "\n".join(lines[start - 1 : stop])
+            if not (text := "\n".join(lines[start - 1 : stop])):
+                continue
             block = nodes.literal_block("", text, language="python")
             block["definition"] = block["linenos"] = True
             block["highlight_args"] = {"linenostart": start}
@@ -114,22 +115,19 @@ def _fold(label, *content, when):
 
 def _segments(path, first, last):
     """정의를 (첫 줄, 끝 줄, 접을지)로 나눕니다. 세 줄이 넘는 독스트링은 접습니다."""
-    docstrings = []
-    for node in ast.walk(ast.parse(read(path))):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
-            text = node.body[0]
-            if first <= text.lineno and text.end_lineno <= last:
-                docstrings.append((text.lineno, text.end_lineno))
     start = first
-    for top, bottom in sorted(docstrings):
-        if bottom - top < 3:
-            continue
-        if start < top:
+    for top, bottom in sorted(_docstrings(read(path))):
+        if first <= top and bottom <= last and bottom - top >= 3:
             yield start, top - 1, False
-        yield top, bottom, True
-        start = bottom + 1
-    if start <= last:
-        yield start, last, False
+            yield top, bottom, True
+            start = bottom + 1
+    yield start, last, False
+
+
+def _docstrings(source):
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+            yield node.body[0].lineno, node.body[0].end_lineno
 
 
 def source_pages(app):

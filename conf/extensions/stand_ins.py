@@ -8,7 +8,6 @@ import importlib.abc
 import importlib.machinery
 import inspect
 import sys
-import types
 
 
 class StandIn:
@@ -18,8 +17,11 @@ class StandIn:
 class _Anything:
     """어떤 속성도 있고, 장식자로 부르면 장식하려던 것을 돌려줍니다.
 
-    API 쪽의 타입에는 진짜 이름이 적힙니다.
+    모듈로 가져온 이름도, 실은 함수일 때도 있으므로, 이것입니다. API 쪽의 타입에는 진짜
+    이름이 적힙니다.
     """
+
+    __path__ = ()
 
     def __init__(self, name):
         self._name = name
@@ -48,29 +50,17 @@ class _Anything:
         return _Anything(f"{getattr(other, '__name__', other)} | {self}")
 
 
-class _Module(_Anything, types.ModuleType):
-    """모듈로 가져온 이름. 실은 함수의 이름일 때도 있으므로 부를 수 있습니다."""
-
-    __path__ = ()
-
-    def __init__(self, name):
-        types.ModuleType.__init__(self, name)
-        self._name = name
-
-
 class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, names):
         self.names = names
 
     def find_spec(self, fullname, path=None, target=None):
-        # keras.Model은 모듈이 아니라 클래스입니다. 링크를 찾는 확장이 물어봅니다.
-        is_class = fullname.rpartition(".")[2][:1].isupper()
-        if fullname.partition(".")[0] in self.names and not is_class:
+        if fullname.partition(".")[0] in self.names:
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         return None
 
     def create_module(self, spec):
-        return _Module(spec.name)
+        return _Anything(spec.name)
 
     def exec_module(self, module):
         pass

@@ -8,6 +8,7 @@
 """
 
 import functools
+import itertools
 import re
 import textwrap
 import tomllib
@@ -23,13 +24,8 @@ from notebooks import executed, read_notebook
 from package import ROOT
 from pybtex.backends.markdown import Backend
 from snippets import PYTHON_LANGUAGES, is_doctest
-from sphinx_exercise.nodes import (
-    exercise_enumerable_node,
-    exercise_node,
-    solution_node,
-)
 
-BOXES = (nodes.Admonition, exercise_node, exercise_enumerable_node, solution_node)
+HIDDEN = {"jupyter": {"source_hidden": True}}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WHEEL = f"transformer_notes-{PROJECT['version']}-py3-none-any.whl"
 STORED = re.compile(r"docs/[\w/]+\.(?:json|toml)")
@@ -64,65 +60,40 @@ def write_notebook(app, pagename, templatename, context, doctree):
     path = Path(app.outdir, f"{pagename}.ipynb")
     path.parent.mkdir(parents=True, exist_ok=True)
     base = app.config.html_baseurl
-    if base:
-        _lead_to(doctree, urljoin(base, f"{pagename}.html"))
-    parts = [*_blocks(doctree, cells, level=0), *_references(app.env, pagename)]
-    nbformat.write(make_notebook(parts, pagename, base), path)
-
-
-def _lead_to(doctree, address):
-    """쪽 안팎의 링크를 사이트의 주소로 바꿉니다."""
-    for link in doctree.findall(nodes.reference):
+    for link in doctree.findall(nodes.reference) if base else ():
         target = link.get("refuri") or f"#{link.get('refid', '')}"
-        link["refuri"] = urljoin(address, target)
+        link["refuri"] = urljoin(urljoin(base, f"{pagename}.html"), target)
+    parts = [*_blocks(doctree, cells), *_references(app.env, pagename)]
+    nbformat.write(make_notebook(parts, pagename, base), path)
 
 
 def _references(env, page):
     """쪽이 부른 문헌입니다."""
     cite = env.domaindata["cite"]
-    called = {
-        target.key
-        for ref in cite["citation_refs"]
-        if ref.docname == page
-        for target in ref.targets
-    }
-    listed = {
-        c.formatted_entry.label: c.formatted_entry.text.render(Backend()).replace(
-            "\n", " "
-        )
-        for c in cite["citations"]
-        if c.key in called
-    }
+    refs = [ref for ref in cite["citation_refs"] if ref.docname == page]
+    called = {target.key for ref in refs for target in ref.targets}
+    listed = [c.formatted_entry for c in cite["citations"] if c.key in called]
     if listed:
-        order = sorted(listed.items(), key=lambda entry: (len(entry[0]), entry[0]))
         yield "## 참고문헌"
-        yield "\n".join(rf"- \[{label}\] {text}" for label, text in order)
+        yield "\n".join(
+            rf"- \[{entry.label}\] {' '.join(entry.text.render(Backend()).split())}"
+            for entry in sorted(listed, key=lambda of: (len(of.label), of.label))
+        )
 
 
 def make_notebook(parts, page, base=""):
     """쪽의 글과 셀로 노트북을 만듭니다."""
-    cells, words = [], []
-    for part in [*parts, None]:
-        if isinstance(part, str):
-            words.append(part)
-            continue
-        if words:
-            cells.append(new_markdown_cell("\n\n".join(words)))
-            words = []
-        if part is not None:
-            cells.append(part)
+    cells = []
+    for words, group in itertools.groupby(parts, lambda part: isinstance(part, str)):
+        part = [*group]
+        cells += [new_markdown_cell("\n\n".join(part))] if words else part
     source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     cells[1:1] = [*_installation(source, page, base), *_stored_results(source)]
     for index, cell in enumerate(cells):
         cell["id"] = f"cell-{index}"
-    notebook = new_notebook(cells=cells)
-    notebook.metadata["kernelspec"] = {
-        "name": "python3",
-        "display_name": "Python 3",
-        "language": "python",
-    }
-    notebook.metadata["language_info"] = {"name": "python"}
-    return notebook
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    about = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return new_notebook(cells=cells, metadata=about)
 
 
 def _installation(source, page, base):
@@ -156,34 +127,27 @@ def _extras():
 def _stored_results(source):
     for name in sorted(set(STORED.findall(source))):
         text = (ROOT / name).read_text(encoding="utf-8")
-        yield _hidden(
-            new_code_cell(
-                "# 이 쪽이 읽는 파일입니다.\n"
-                "from pathlib import Path\n\n"
-                f"stored_file = Path({name!r})\n"
-                "stored_file.parent.mkdir(parents=True, exist_ok=True)\n"
-                f"_ = stored_file.write_text({text!r}, encoding='utf-8')"
-            )
+        yield new_code_cell(
+            "# 이 쪽이 읽는 파일입니다.\n"
+            "from pathlib import Path\n\n"
+            f"stored_file = Path({name!r})\n"
+            "stored_file.parent.mkdir(parents=True, exist_ok=True)\n"
+            f"_ = stored_file.write_text({text!r}, encoding='utf-8')",
+            metadata=HIDDEN,
         )
-
-
-def _hidden(cell):
-    cell.metadata["jupyter"] = {"source_hidden": True}
-    return cell
 
 
 # --- 덩이 ---------------------------------------------------------------------------
 
 
-def _blocks(node, executed, level):
+def _blocks(node, executed):
     """문서를 차례로 마크다운 글과 코드 셀로 냅니다."""
-    inside = [executed, level]
     match node:
-        case nodes.title():
+        case nodes.title() if isinstance(node.parent, nodes.section):
+            level = sum(isinstance(above, nodes.section) for above in _above(node))
             yield f"{'#' * level} {_inline(node)}"
-        case nodes.section():
-            for child in node:
-                yield from _blocks(child, executed, level + 1)
+        case nodes.title():
+            yield f"**{_inline(node)}**"
         case nodes.container() if "cell" in node["classes"]:
             yield _executed_cell(node, executed[node["cell_index"]])
             for caption in node.findall(nodes.caption):
@@ -197,44 +161,43 @@ def _blocks(node, executed, level):
         case nodes.table():
             yield _table(node)
         case nodes.bullet_list() | nodes.enumerated_list():
-            yield _list(node)
+            yield _inline(node)
         case nodes.paragraph() | nodes.caption() | nodes.term() | nodes.attribution():
             if not {"reading-time", "here-part"} & {*node["classes"]}:
                 yield _inline(node)
         case nodes.raw() | nodes.comment() | nodes.target() | nodes.Invisible():
             pass
-        case _ if isinstance(node, BOXES):
-            for child in node:
-                if isinstance(child, nodes.title):
-                    yield f"**{_inline(child)}**"
-                else:
-                    yield from _blocks(child, *inside)
         case nodes.Element():
             for child in node:
-                yield from _blocks(child, *inside)
+                yield from _blocks(child, executed)
+
+
+def _above(node):
+    while node := node.parent:
+        yield node
 
 
 def _executed_cell(node, cell):
     outputs = [o for o in cell.outputs if "scrapbook" not in o.get("metadata", {})]
     tags = {name.removeprefix("tag_") for name in node["classes"]}
-    made = new_code_cell(cell.source, outputs=outputs)
-    made["execution_count"] = cell.execution_count
+    about = HIDDEN.copy() if tags & {"hide-input", "remove-input"} else {}
     if "raises-exception" in tags:
-        made.metadata["tags"] = ["raises-exception"]
-    return _hidden(made) if tags & {"hide-input", "remove-input"} else made
+        about["tags"] = ["raises-exception"]
+    count = cell.execution_count
+    return new_code_cell(
+        cell.source, outputs=outputs, metadata=about, execution_count=count
+    )
 
 
 def _code(node):
     text = node.astext()
-    language = node.get("language", "").lower()
-    if "output" in node.get("classes", []):
+    if "output" in node["classes"]:
         return
     if is_doctest(text) and not node.get("definition"):
         yield from _examples(text)
-    elif language in PYTHON_LANGUAGES:
-        yield f"```python\n{text}\n```"
     else:
-        yield f"```\n{text}\n```"
+        known = node.get("language", "").lower() in PYTHON_LANGUAGES
+        yield f"```{'python' if known else ''}\n{text}\n```"
 
 
 def _examples(text):
@@ -243,28 +206,22 @@ def _examples(text):
     for example in DocTestParser().get_examples(textwrap.dedent(text)):
         lines.append(example.source)
         if example.want:
-            cell = new_code_cell("".join(lines).rstrip("\n"))
-            if example.exc_msg:
-                cell.metadata["tags"] = ["raises-exception"]
-            cell.outputs = [new_output("stream", name="stdout", text=example.want)]
-            yield cell
+            yield new_code_cell(
+                "".join(lines).rstrip("\n"),
+                metadata={"tags": ["raises-exception"]} if example.exc_msg else {},
+                outputs=[new_output("stream", name="stdout", text=example.want)],
+            )
             lines = []
     if lines:
         yield new_code_cell("".join(lines).rstrip("\n"))
 
 
 def _list(node):
-    numbered = isinstance(node, nodes.enumerated_list)
     lines = []
     for number, item in enumerate(node, 1):
-        mark = f"{number}. " if numbered else "- "
-        parts = [
-            _list(child) if isinstance(child, nodes.bullet_list | nodes.enumerated_list)
-            else _inline(child)
-            for child in item
-        ]  # fmt: skip
-        body = textwrap.indent("\n".join(parts), " " * len(mark)).lstrip()
-        lines.append(mark + body)
+        mark = f"{number}. " if isinstance(node, nodes.enumerated_list) else "- "
+        body = "\n".join(_inline(child) for child in item)
+        lines.append(mark + textwrap.indent(body, " " * len(mark)).lstrip())
     return "\n".join(lines)
 
 
@@ -291,7 +248,9 @@ def _inline(node):
             return f"${node.astext()}$"
         case nodes.raw() | nodes.comment() | nodes.target() | nodes.image():
             return ""
-    inner = "".join(_inline(child) for child in node)
+        case nodes.bullet_list() | nodes.enumerated_list():
+            return _list(node)
+    inner = "".join(map(_inline, node))
     match node:
         case nodes.strong():
             return f"**{inner}**"

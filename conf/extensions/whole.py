@@ -8,9 +8,9 @@ Sphinx는 고친 쪽만 다시 씁니다. 그런데 쪽에는 다른 쪽의 제�
 import hashlib
 import shutil
 from pathlib import Path
+from pprint import saferepr
 
 from package import modules, read
-from reading_time import times
 
 
 def borrowed(env):
@@ -20,28 +20,15 @@ def borrowed(env):
         {page: title.astext() for page, title in env.titles.items()},
         env.toctree_includes,
         env.chapters,
-        times(env),
         env.toc_secnumbers,
         env.toc_fignumbers,
-        {page: of.get("shown_sources") for page, of in env.metadata.items()},
-        env.written_exercises,
+        dict(env.metadata),
         domains,
         {c.key: c.formatted_entry.label for c in env.domaindata["cite"]["citations"]},
         {name: read(path) for name, path in modules().items()},
     ]
-    return hashlib.sha256(repr(_ordered(parts)).encode()).hexdigest()
-
-
-def _ordered(value):
-    """읽은 차례와 상관없는 꼴로 바꿉니다."""
-    match value:
-        case dict():
-            return sorted((repr(key), _ordered(of)) for key, of in value.items())
-        case list():
-            return [_ordered(item) for item in value]
-        case set():
-            return sorted(map(repr, value))
-    return value
+    # 사전을 열쇠의 차례로 적습니다. 읽은 차례와 상관없습니다.
+    return hashlib.sha256(saferepr(parts).encode()).hexdigest()
 
 
 def choose(app, env):

@@ -10,17 +10,19 @@ import base64
 import gzip
 import html
 import io
-import shutil
+import json
 import zipfile
 from pathlib import Path
 
 from docutils import nodes
+from later import Later, files_of, need
 from package import PACKAGE, ROOT
 from sphinx.util.docutils import SphinxDirective
 
 from transformer_notes import exercises
 
 RUNTIME = ROOT / "conf" / "runtime"
+FILES = "workshop.css", "workshop.js"
 PIECE = 3 * 2**18  # base64로 적으면 1 MiB. 조각마다 진행을 보입니다
 BOX = """
 ```{{definition}} exercises.{kind}
@@ -49,8 +51,8 @@ class Write(SphinxDirective):
         if kind not in exercises.kinds():
             raise self.error(f"없는 연습입니다: {kind}")
         name, title = exercises.name(kind), exercises.title(kind)
-        written = self.env.written_exercises.setdefault(self.env.docname, [])
-        written.append(kind)
+        self.env.metadata[self.env.docname].setdefault("exercises", []).append(kind)
+        need(self.env, *FILES)
         # 편집기는 줄 번호와 색이 없는 글에서 시작합니다.
         skeleton = html.escape(exercises.skeleton(kind), quote=False)
         top = (
@@ -68,104 +70,66 @@ class Write(SphinxDirective):
         ]
 
 
-class workshop(nodes.General, nodes.Element):
-    """책의 칸들이 놓일 자리입니다. 쪽을 모두 읽은 뒤에 채웁니다."""
-
-
 class Workshop(SphinxDirective):
     def run(self):
-        self.env.metadata[self.env.docname]["lists_exercises"] = True
-        return [workshop()]
+        need(self.env, *FILES)
+        return [Later(fill=every_exercise)]
 
 
-def fill(app, doctree, docname):
-    for place in list(doctree.findall(workshop)):
-        items = []
-        # 더 깊이의 쪽은 번호가 같은 강의 다음입니다. 부록의 번호는 글자입니다.
-        order = sorted(app.env.chapters, key=lambda c: (isinstance(c[1], str), c[1]))
-        for page, *_ in order:
-            address = app.builder.get_relative_uri(docname, page)
-            for kind in app.env.written_exercises.get(page, ()):
-                title = html.escape(exercises.title(kind))
-                items.append(
-                    f'<li data-kind="{kind}"><a href="{address}#write-{kind}">{title}'
-                    '</a> <span class="state"></span></li>'
-                )
-        drawn = f'<ol class="workshop">{"".join(items)}</ol>'
-        place.replace_self(nodes.raw("", drawn, format="html"))
-
-
-def add_scripts(app, pagename, templatename, context, doctree):
-    if app.builder.format != "html":
-        return
-    listed = "lists_exercises" in app.env.metadata.get(pagename, {})
-    if listed or pagename in app.env.written_exercises | app.env.live_cells:
-        app.add_css_file("workshop.css")
-        app.add_js_file("workshop.js", loading_method="defer")
+def every_exercise(app, docname, place):
+    items = []
+    # 더 깊이의 쪽은 번호가 같은 강의 다음입니다. 부록의 번호는 글자입니다.
+    order = sorted(app.env.chapters, key=lambda c: (isinstance(c[1], str), c[1]))
+    for page, *_ in order:
+        address = app.builder.get_relative_uri(docname, page)
+        for kind in app.env.metadata[page].get("exercises", ()):
+            title = html.escape(exercises.title(kind))
+            items.append(
+                f'<li data-kind="{kind}"><a href="{address}#write-{kind}">{title}'
+                '</a> <span class="state"></span></li>'
+            )
+    drawn = f'<ol class="workshop">{"".join(items)}</ol>'
+    return nodes.raw("", drawn, format="html")
 
 
 def notes():
     """브라우저의 파이썬이 쓸 패키지의 소스: 검사기와, 코드를 실행하고 판정하는 것."""
+    inside = {}
+    for pattern in ("checker/*.py", "cli/judge.py", "exercises/parts/*.py"):
+        for path in sorted(PACKAGE.glob(pattern)):
+            inside[path.relative_to(ROOT).as_posix()] = path.read_bytes()
+    for folder in ("", "cli/", "exercises/"):  # 명령줄과 TensorFlow는 뺍니다
+        inside[f"{PACKAGE.name}/{folder}__init__.py"] = b""
+    inside["page.py"] = (RUNTIME / "page.py").read_bytes()
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        sources = [
-            *PACKAGE.glob("checker/*.py"),
-            *PACKAGE.glob("exercises/parts/*.py"),
-            PACKAGE / "cli" / "judge.py",
-        ]
-        for path in sorted(sources):
-            add(archive, path.relative_to(ROOT).as_posix(), path.read_bytes())
-        for folder in ("", "cli/", "exercises/"):  # 명령줄과 TensorFlow는 뺍니다
-            add(archive, f"{PACKAGE.name}/{folder}__init__.py", b"")
-        add(archive, "page.py", (RUNTIME / "page.py").read_bytes())
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, source in inside.items():  # 시각 없이 담아 언제 지어도 같습니다
+            archive.writestr(zipfile.ZipInfo(name), source, zipfile.ZIP_DEFLATED)
     return content.getvalue()
 
 
-def add(archive, name, content):
-    """언제 지어도 같은 파일이 되게 시각 없이 담습니다."""
-    archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-
-
 def write_runtime(app, exception):
-    if (
-        exception
-        or app.builder.format != "html"
-        or not app.env.written_exercises | app.env.live_cells
-    ):
+    used = any("workshop.js" in files_of(app.env, page) for page in app.env.found_docs)
+    if exception or app.builder.format != "html" or not used:
         return
     folder = Path(app.outdir, "_static", "runtime")
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     packed = {path.stem: path.read_bytes() for path in sorted(RUNTIME.glob("*.gz"))}
     packed["notes.zip"] = gzip.compress(notes(), 9, mtime=0)
     sizes = []
     for name, content in packed.items():
         starts = range(0, len(content), PIECE)
-        sizes.append(f'["{name}", {len(content)}, {len(starts)}]')
+        sizes.append([name, len(content), len(starts)])
         for number, start in enumerate(starts):
             text = base64.b64encode(content[start : start + PIECE]).decode()
             piece = folder / f"{name}.{number}.js"
             piece.write_text(f'notesRuntime("{text}");\n', encoding="ascii")
-    listed = f"notesRuntime([{', '.join(sizes)}]);\n"
+    listed = f"notesRuntime({json.dumps(sizes)});\n"
     (folder / "files.js").write_text(listed, encoding="ascii")
 
 
-def start(app):
-    app.env.written_exercises = getattr(app.env, "written_exercises", {})
-    shutil.rmtree(Path(app.outdir, "_static", "runtime"), ignore_errors=True)
-
-
-def forget(app, env, docname):
-    getattr(env, "written_exercises", {}).pop(docname, None)
-
-
 def setup(app):
-    app.add_node(workshop)
     app.add_directive("write", Write)
     app.add_directive("workshop", Workshop)
-    app.connect("builder-inited", start)
-    app.connect("env-purge-doc", forget)
-    app.connect("doctree-resolved", fill)
-    app.connect("html-page-context", add_scripts)
-    # slimming은 스크립트를 낱말로 읽습니다. 그 뒤에 적고, 다음 빌드의 앞에서 지웁니다.
-    app.connect("build-finished", write_runtime, priority=900)
-    return {"parallel_read_safe": False, "parallel_write_safe": True, "env_version": 1}
+    app.connect("build-finished", write_runtime)
+    return {"parallel_read_safe": False, "parallel_write_safe": True, "env_version": 2}
