@@ -124,7 +124,7 @@ const notesTelling = (() => {
       self: [3, "가린 셀프 어텐션", "masking.html#masking-where"],
       cross: [5, "크로스 어텐션", "decoder.html#decoder-formula"],
       feedForward: [7, "피드포워드", FEED_FORWARD],
-      choice: [9, "선형 변환과 소프트맥스", "linear_softmax.html#linear-softmax-tied"],
+      choice: [10, "소프트맥스", "linear_softmax.html#linear-softmax-tied"],
     },
   };
   const ADD_NORM = ["잔차와 정규화", "add_norm.html#add-norm-formula"];
