@@ -40,6 +40,9 @@ class TransformerConfig:
         True
         >>> print(f"{big.norm().epsilon:.0e}")
         1e-05
+        >>> parts = big.norm, big.add_and_norm, big.attention, big.feed_forward
+        >>> {part(name="mine").name for part in parts}
+        {'mine'}
     """
 
     #: 정답 쪽 어휘 집합의 크기.

@@ -82,12 +82,16 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는, 캐시 밖의 칸.
 
     Examples:
-        >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
+        >>> layer = MultiHeadAttention(d_model=8, num_heads=2, name="own")
         >>> x = tf.ones((1, 4, 8))
         >>> layer(x, x, x).shape, layer(x, x, x, return_weights=True).weights.shape
         (TensorShape([1, 4, 8]), TensorShape([1, 2, 4, 4]))
-        >>> [weight.name for weight in layer.weights[:4]]
-        ['query_kernel', 'query_bias', 'key_kernel', 'key_bias']
+        >>> [weight.path for weight in layer.weights[:4]]
+        ['own/query_kernel', 'own/query_bias', 'own/key_kernel', 'own/key_bias']
+        >>> print(layer.weights[1].numpy())  # 편향은 0에서 시작합니다
+        [0. 0. 0. 0. 0. 0. 0. 0.]
+        >>> layer(*[keras.Input((4, 8))] * 3, return_weights=True).weights.shape
+        (None, 2, 4, 4)
         >>> MultiHeadAttention(d_model=8, num_heads=3)
         Traceback (most recent call last):
             ...
@@ -254,6 +258,28 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         Args:
             batch: 문장의 수.
             slots: 칸의 수.
+
+        Examples:
+            두 토큰씩 넣어도 한꺼번에 넣은 것과 같습니다.
+
+            >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
+            >>> x = tf.random.stateless_normal((1, 4, 8), seed=(0, 0))
+            >>> visible = tf.linalg.band_part(tf.ones((4, 4), bool), -1, 0)
+            >>> whole = layer(x, x, x, attention_mask=visible)
+            >>> cache = layer.start_cache(batch=1, slots=4)
+            >>> for slot in 0, 2:
+            ...     last = x[:, slot : slot + 2]
+            ...     output, _, cache = layer(last, last, last, cache=cache, slot=slot)
+            >>> bool(tf.reduce_max(tf.abs(output - whole[:, 2:])) < 1e-5)
+            True
+            >>> layer(last, last, last, cache=cache, slot=3)
+            Traceback (most recent call last):
+                ...
+            ValueError: ...cache에는 5칸이 필요합니다. 받은 것: 4칸...
+            >>> layer(last, last, last, cache=layer.start_cache(batch=2, slots=4))
+            Traceback (most recent call last):
+                ...
+            ValueError: ...받은 것: float32 (2, 2, 4, 4). float32 (1, 2, 4, 4)로...
         """
         return KeysValues(
             *(
@@ -314,6 +340,11 @@ def linear(x, weights):
 
     Returns:
         (batch, length, columns), x와 같은 dtype.
+
+    Examples:
+        >>> x, kernel, bias = tf.ones((1, 1, 2)), [[1.0], [2.0]], [10.0]
+        >>> print(linear(x, (kernel,)).numpy(), linear(x, (kernel, bias)).numpy())
+        [[[3.]]] [[[13.]]]
     """
     kernel, *bias = (tf.cast(weight, x.dtype) for weight in weights)
     x = tf.tensordot(x, kernel, axes=1)  # (batch, length, columns)

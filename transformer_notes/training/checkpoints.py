@@ -107,7 +107,9 @@ class Checkpoints:
         ...     return model, Checkpoints(folder, model, sgd, data, 2, tensorboard=True)
         >>> folder = Path(tempfile.mkdtemp()) / "runs" / "1"
         >>> model, state = begin(folder)
-        >>> for step, loss in [(1, 0.9), (2, 0.5), (3, 0.7)]:
+        >>> state.restore()  # 아직 없습니다
+        0
+        >>> for step, loss in [(1, 0.9), (2, 0.5), (3, 0.5)]:
         ...     model.set_weights([np.full((1, 2), step), np.zeros(2)])
         ...     state.save({"step": step, "loss": 1.0, "validation_loss": loss})
         >>> sorted({path.stem for path in folder.glob("step-*")})  # 새것 둘
@@ -116,6 +118,8 @@ class Checkpoints:
         ['step-2']
         >>> print(best_checkpoint(folder)[0], average_checkpoints(folder, n=2)[0])
         [[2. 2.]] [[2.5 2.5]]
+        >>> [step for step, _ in readable_checkpoints(folder)]
+        [3, 2]
         >>> average_checkpoints(folder)  # base처럼 다섯
         Traceback (most recent call last):
             ...

@@ -99,6 +99,8 @@ def train(
         >>> records = train(model, data, 6, folder, progress=False, **how)
         >>> len(records), sorted(path.stem for path in Path(folder).glob("*.index"))
         (6, ['step-10', 'step-12', 'step-4', 'step-6', 'step-8'])
+        >>> np.allclose([record["loss"] for record in records], record["loss"])
+        True
     """
     optimizer = adam(model.config.d_model) if optimizer is None else optimizer
     model(data.at(0)[0])  # 가중치를 만듭니다

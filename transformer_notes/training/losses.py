@@ -111,6 +111,14 @@ class MaskedAccuracy(keras.metrics.Metric):
     Args:
         pad_id: 패딩 토큰의 번호.
         **kwargs: `keras.metrics.Metric`의 인자 (`name`).
+
+    Examples:
+        >>> metric = MaskedAccuracy()
+        >>> logits = tf.one_hot([[1, 1, 1, 1]], depth=3)
+        >>> for labels in [[1, 0, 0, 0]], [[2, 2, 2, 1]]:  # 하나 맞고, 넷 가운데 하나
+        ...     metric.update_state(labels, logits)
+        >>> print(metric.result().numpy())  # 둘의 평균인 0.625가 아닙니다
+        0.4
     """
 
     def __init__(self, pad_id=0, **kwargs):
