@@ -358,7 +358,8 @@ def test_the_time_left_is_written_as_a_clock(
     bar.update(1, 1.0, 10)
     bar.update(2, 1.0, 10)
     bar.report({"loss": 1.0})
-    assert capsys.readouterr().out.endswith(f"남은 시간 {text}\n")
+    speed = f"{10 / seconds:,.0f}토큰/초"
+    assert capsys.readouterr().out.endswith(f"{speed}  남은 시간 {text}\n")
 
 
 def test_two_replicas_train_as_one(tmp_path):

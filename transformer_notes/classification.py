@@ -188,7 +188,7 @@ def label_pairs(tokenizer, texts, labels):
         [(array([8, 3], dtype=int32), [2, 2])]
     """
     rows, labels = text_rows(tokenizer, texts), list(labels)
-    if min(labels, default=0) < 0:
+    if any(label < 0 for label in labels):
         raise ValueError(
             f"labels에는 0 이상의 번호가 필요합니다. 받은 것: {min(labels)}."
         )

@@ -151,9 +151,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
 
     def _add_map(self, name, shape, columns):
         shape = shape[-1], columns
-        kernel = self.add_weight(
-            name=f"{name}_kernel", shape=shape, initializer="glorot_uniform"
-        )
+        kernel = self.add_weight(name=f"{name}_kernel", shape=shape)
         if not self.use_bias:
             return (kernel,)
         return kernel, self.add_weight(

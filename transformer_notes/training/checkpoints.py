@@ -225,7 +225,7 @@ class Checkpoints:
         try:
             self._home.mkdir(parents=True, exist_ok=True)
             with replacing(self._home / "history.json") as partial:
-                partial.write_text(json.dumps(self.history, indent=1), encoding="utf-8")
+                partial.write_text(json.dumps(self.history), encoding="utf-8")
             if loss < self._best_loss.numpy():
                 self._best_loss.assign(loss)
                 _write(self._best, self._home / "best", step, keep=1)
@@ -250,7 +250,6 @@ class Checkpoints:
         with self._writer.as_default():
             for name in set(record) - {"step"}:
                 tf.summary.write(name, record[name], record["step"], metadata)
-        self._writer.flush()
 
 
 def _write(checkpoint, folder, step, keep):
@@ -258,7 +257,7 @@ def _write(checkpoint, folder, step, keep):
 
     step보다 앞선 것도 지웁니다. 망가져서 건너뛰었거나, 쓰다가 죽어 버려진 것입니다.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     checkpoint.save_counter.assign_add(1)  # restore가 이 변수를 찾습니다
     checkpoint.write(folder / f"step-{step}")
     written = saved_steps(folder)

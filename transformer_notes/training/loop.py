@@ -103,7 +103,7 @@ def train(
         True
     """
     optimizer = adam(model.config.d_model) if optimizer is None else optimizer
-    model(data.at(0)[0])  # 가중치를 만듭니다
+    model(next(data.epoch())[0])  # 가중치를 만듭니다
     optimizer.build(model.trainable_variables)
 
     total = _arguments.positive_int("epochs", epochs) * len(data)
@@ -257,8 +257,6 @@ def own_rows(batch):
     """
     context = tf.distribute.get_replica_context()
     first, count = context.replica_id_in_sync_group, context.num_replicas_in_sync
-    if count == 1:
-        return batch
     return tf.nest.map_structure(lambda rows: rows[first::count], batch)
 
 

@@ -124,8 +124,8 @@ class MaskedAccuracy(keras.metrics.Metric):
     def __init__(self, pad_id=0, **kwargs):
         super().__init__(**{"name": "masked_accuracy", **kwargs})
         self.pad_id = pad_id
-        self.right = self.add_variable((), "zeros", name="right")
-        self.tokens = self.add_variable((), "zeros", name="tokens")
+        self.right = self.add_variable((), "zeros")
+        self.tokens = self.add_variable((), "zeros")
 
     def update_state(self, labels, logits, sample_weight=None):
         hits, real = token_hits(labels, logits, self.pad_id)
