@@ -58,6 +58,7 @@ class Classifier(StopsKerasMask, keras.Model):
         >>> from transformer_notes.config import TransformerConfig
         >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
         >>> model = Classifier(config, num_labels=2, dtype="mixed_bfloat16")
+        >>> model = Classifier.from_config(model.get_config())
         >>> logits = model(([[5, 6, 7]], [[2]]))
         >>> logits.shape, logits.dtype.name
         (TensorShape([1, 1, 3]), 'float32')

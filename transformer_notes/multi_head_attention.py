@@ -97,7 +97,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             ...
         ValueError: d_model이 num_heads로 나누어떨어져야 합니다...
         >>> uneven = MultiHeadAttention(d_model=8, num_heads=3, key_dim=2, value_dim=5)
-        >>> uneven(x, x, x).shape
+        >>> uneven(x, x, tf.ones((1, 4, 6))).shape  # 값의 차원도 달라도 됩니다
         TensorShape([1, 4, 8])
         >>> layer = MultiHeadAttention(d_model=8, num_heads=2, dropout=0.5)
         >>> once, again = layer(x, x, x), layer(x, x, x)

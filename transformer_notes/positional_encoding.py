@@ -34,6 +34,10 @@ def sinusoidal_encoding(length, d_model):
         [[ 0.     1.     0.     1.   ]
          [ 0.841  0.54   0.01   1.   ]
          [ 0.909 -0.416  0.02   1.   ]]
+        >>> sinusoidal_encoding(3, 5)
+        Traceback (most recent call last):
+            ...
+        ValueError: d_model에는 짝수가 필요합니다. 받은 것: 5...
     """
     return tf.cast(sinusoids(tf.range(length), d_model), tf.float32)
 

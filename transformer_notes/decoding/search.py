@@ -115,6 +115,10 @@ def sample(
         True
         >>> sample(model, [[5, 6]], 1, 2, 2, top_k=20).shape[0]  # 모두 남깁니다
         1
+        >>> sample(model, [[5, 6]], 1, 2, 2, top_k=21)
+        Traceback (most recent call last):
+            ...
+        ValueError: top_k...
         >>> sample(model, [[5, 6]], 1, 2, 2, top_p=1.5)
         Traceback (most recent call last):
             ...

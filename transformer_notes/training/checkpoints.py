@@ -100,9 +100,9 @@ class Checkpoints:
     Examples:
         >>> import keras
         >>> from transformer_notes.training.batches import Batches
-        >>> def begin(folder, units=2):
+        >>> def begin(folder, units=2, seed=0):
         ...     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(units)])
-        ...     data, sgd = Batches([([5], [2, 3])], tokens=1), keras.optimizers.SGD()
+        ...     data, sgd = Batches([([5], [2, 3])], 1, seed), keras.optimizers.SGD()
         ...     sgd.build(model.trainable_variables)
         ...     return model, Checkpoints(folder, model, sgd, data, 2, tensorboard=True)
         >>> folder = Path(tempfile.mkdtemp()) / "runs" / "1"
@@ -138,6 +138,10 @@ class Checkpoints:
         Traceback (most recent call last):
             ...
         ValueError: ...다른 옵티마이저의 체크포인트가 있습니다...
+        >>> begin(folder, seed=1)[1].restore()
+        Traceback (most recent call last):
+            ...
+        ValueError: ...다른 데이터로 학습하던 체크포인트가 있습니다...
         >>> best_checkpoint(folder / "logs")
         Traceback (most recent call last):
             ...

@@ -99,6 +99,8 @@ def train(
         >>> records = train(model, data, 6, folder, progress=False, **how)
         >>> len(records), sorted(path.stem for path in Path(folder).glob("*.index"))
         (6, ['step-10', 'step-12', 'step-4', 'step-6', 'step-8'])
+        >>> sorted(path.name for path in Path(folder).glob("[!s]*"))
+        ['best', 'history.json']
         >>> np.allclose([record["loss"] for record in records], record["loss"])
         True
     """
@@ -281,7 +283,7 @@ class _Progress:
         live = shown and isatty()
         self.bar = Progress(
             BarColumn(20),
-            TextColumn("{task.description}", markup=False),
+            TextColumn("{task.description}"),
             console=Console(),
             transient=True,
             redirect_stderr=False,  # 파일로 보낸 경고를 터미널로 가져오지 않습니다
@@ -323,6 +325,11 @@ class _Progress:
 
 
 def _clock(seconds):
+    """시계처럼 적은 시간입니다.
+
+    >>> _clock(59.6), _clock(3661)
+    ('1:00', '1:01:01')
+    """
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -60,9 +60,9 @@ def masked_accuracy(labels, logits, pad_id=0):
         ValueError: 서로 맞지 않는 모양.
 
     Examples:
-        >>> logits = tf.math.log([[[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]]])
-        >>> print(masked_accuracy([[2, 0]], logits).numpy())
-        1.0
+        >>> logits = tf.one_hot([[2, 2, 2]], depth=3)
+        >>> print(masked_accuracy([[2, 1, 0]], logits).numpy())  # 맞음, 틀림, 패딩
+        0.5
     """
     hits, real = token_hits(labels, logits, pad_id)
     return tf.math.divide_no_nan(tf.reduce_sum(hits), tf.reduce_sum(real))
