@@ -28,7 +28,7 @@ def generate(model, source_ids, choose, *, bos_id, eos_id, max_extra):
     batch = tf.shape(source_ids)[0]
 
     def unfinished(time, ids, last, finished, own):
-        return ~tf.reduce_all(finished)  # 저마다의 한도에서 끝납니다
+        return (time < width) & ~tf.reduce_all(finished)
 
     def step(time, ids, last, finished, own):
         logits, own = next_logits(last[:, tf.newaxis], time, own)
@@ -107,7 +107,7 @@ def search_beams(model, source_ids, alpha, *, beam_size, bos_id, eos_id, max_ext
         return total / ((5.0 + tf.cast(length, tf.float32)) / 6.0) ** alpha
 
     def unfinished(time, beams, own):
-        return ~tf.reduce_all(beams.finished)
+        return (time < width) & ~tf.reduce_all(beams.finished)
 
     def step(time, beams, own):
         now = tf.range(width) == time

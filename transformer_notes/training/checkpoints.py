@@ -286,7 +286,6 @@ def _readable(folder):
                 f"체크포인트 {path}이(가) 망가져 읽지 못합니다. 그 앞의 것을 씁니다. "
                 f"({str(error).splitlines()[0]})",
                 RuntimeWarning,
-                stacklevel=2,
             )
             continue
         yield path
@@ -314,7 +313,6 @@ def _read_history(path, step):
             f"기록 {path}을(를) 읽지 못합니다. 가중치는 체크포인트에서 그대로 이어 "
             "가고, 기록은 새로 시작합니다.",
             RuntimeWarning,
-            stacklevel=2,
         )
         return []
 
