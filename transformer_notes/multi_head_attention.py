@@ -99,6 +99,10 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         >>> uneven = MultiHeadAttention(d_model=8, num_heads=3, key_dim=2, value_dim=5)
         >>> uneven(x, x, tf.ones((1, 4, 6))).shape  # 값의 차원도 달라도 됩니다
         TensorShape([1, 4, 8])
+        >>> y = tf.random.stateless_normal((1, 4, 8), seed=(0, 0))
+        >>> unmoved = layer(y, y, y, position_map=lambda query, key: (query, key))
+        >>> bool(tf.reduce_all(unmoved == layer(y, y, y)))
+        True
         >>> layer = MultiHeadAttention(d_model=8, num_heads=2, dropout=0.5)
         >>> once, again = layer(x, x, x), layer(x, x, x)
         >>> attended = layer(x, x, x, training=True, return_weights=True)
