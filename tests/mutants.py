@@ -122,7 +122,7 @@ def _order_matters(call):
         return False
     name = ast.unparse(call.func).rpartition(".")[-1]
     same = ast.dump(call.args[0]) == ast.dump(call.args[1])
-    return not same and name not in {"max", "min", "maximum", "minimum"}
+    return not same and name not in {"max", "min", "maximum", "minimum", "result_type"}
 
 
 def _told(tree):

@@ -15,6 +15,10 @@ FUNCTIONS = {
     "training.masked_cross_entropy": "labels, logits, label_smoothing=0.0, pad_id=0",
     "training.masked_accuracy": "labels, logits, pad_id=0",
     "training.WarmupSchedule.__init__": "d_model, warmup_steps=4000",
+    "training.train": (
+        "model, data, epochs, folder, validation=None, optimizer=None, "
+        "label_smoothing=0.1, save_every=None, keep=5, progress=True, tensorboard=False"
+    ),
     "decoding.greedy": (
         "model, source_ids, bos_id, eos_id, max_extra=50, jit_compile=False"
     ),

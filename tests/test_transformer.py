@@ -328,15 +328,22 @@ def test_dropout_covers_the_sum_of_embedding_and_position(model):
     quiet = loud(ids, training=False)
     np.testing.assert_array_equal(loud(ids), quiet)
     assert np.abs(loud(ids, training=True) - quiet).max() > 0.1
-    # 층의 드롭아웃을 끄면 남는 것은 합의 드롭아웃뿐입니다.
-    for stack in (loud.encoder, loud.decoder):
-        for layer in stack.layers:
-            for norm in (v for v in vars(layer).values() if hasattr(v, "_dropout")):
-                norm._dropout.rate = 0.0
+    of_sums = [loud.source_dropout, loud.target_dropout]
+    of_layers = [
+        part._dropout
+        for layer in (*loud.encoder.layers, *loud.decoder.layers)
+        for part in vars(layer).values()
+        if hasattr(part, "_dropout")
+    ]
     memory = loud.encode(ids[0])
-    assert np.abs(loud.encode(ids[0], training=True) - memory).max() > 0.1
     logits = loud.decode(ids[1], memory)
-    assert np.abs(loud.decode(ids[1], memory, training=True) - logits).max() > 0.1
+    for silent, heard in ((of_sums, of_layers), (of_layers, of_sums)):
+        for dropout in silent:
+            dropout.rate = 0.0
+        for dropout in heard:
+            dropout.rate = 0.5
+        assert np.abs(loud.encode(ids[0], training=True) - memory).max() > 0.1
+        assert np.abs(loud.decode(ids[1], memory, training=True) - logits).max() > 0.1
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,12 @@ class AddAndNorm(StopsKerasMask, keras.layers.Layer):
         >>> x = tf.constant([[[1.0, 0.0, 0.0, 0.0]]])
         >>> print(AddAndNorm()(x, lambda x: 0 * x).numpy().round(3))
         [[[ 1.732 -0.577 -0.577 -0.577]]]
-        >>> print(AddAndNorm(norm_first=True)(x, lambda x: 0 * x).numpy())
-        [[[1. 0. 0. 0.]]]
+        >>> print(AddAndNorm(norm_first=True)(x, lambda x: 2 * x).numpy().round(3))
+        [[[ 4.464 -1.155 -1.155 -1.155]]]
+        >>> AddAndNorm()(x, lambda x: x[..., :2])
+        Traceback (most recent call last):
+            ...
+        ValueError: ...x와 같은 float32 (1, 1, 4)을... 돌려준 것: float32 (1, 1, 2)...
     """
 
     def __init__(self, dropout=0.0, epsilon=1e-5, norm_first=False, **kwargs):

@@ -34,7 +34,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
         두 키 가운데 두 번째를 가리면 출력은 첫 번째 값 그대로입니다.
 
         >>> query = [[1.0, 0.0]]
-        >>> key = [[1.0, 0.0], [0.0, 1.0]]
+        >>> key = [[1.0, 2.0], [0.0, 1.0]]
         >>> value = [[10.0], [20.0]]
         >>> output, weights = scaled_dot_product_attention(query, key, value)
         >>> print(weights.numpy().round(4))

@@ -57,11 +57,17 @@ class Classifier(StopsKerasMask, keras.Model):
     Examples:
         >>> from transformer_notes.config import TransformerConfig
         >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
-        >>> logits = Classifier(config, num_labels=2)(([[5, 6, 7]], [[2]]))
-        >>> logits.shape
-        TensorShape([1, 1, 3])
+        >>> model = Classifier(config, num_labels=2, dtype="mixed_bfloat16")
+        >>> model = Classifier.from_config(model.get_config())
+        >>> logits = model(([[5, 6, 7]], [[2]]))
+        >>> logits.shape, logits.dtype.name
+        (TensorShape([1, 1, 3]), 'float32')
         >>> print(tf.nn.softmax(logits).numpy()[0, 0, 0])
         0.0
+        >>> print(*(layer.name for layer in model.layers if layer.weights))
+        embedding encoder linear
+        >>> {layer.compute_dtype for layer in model.layers}
+        {'bfloat16'}
     """
 
     def __init__(self, config, num_labels, **kwargs):
@@ -150,9 +156,10 @@ def mean_over(x, real):
         0입니다.
 
     Examples:
-        >>> x = tf.constant([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]])
-        >>> print(mean_over(x, [[True, True, False]]).numpy())
-        [[2. 3.]]
+        >>> x = tf.constant([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [9.0, 9.0]]])
+        >>> print(mean_over(x, [[True, True], [True, False]]).numpy())
+        [[2. 3.]
+         [5. 6.]]
     """
     dtype = keras.backend.result_type(x.dtype, "float32")
     real = tf.cast(real, dtype)[..., tf.newaxis]  # (batch, length, 1)
@@ -182,7 +189,7 @@ def label_pairs(tokenizer, texts, labels):
         [(array([8, 3], dtype=int32), [2, 2])]
     """
     rows, labels = text_rows(tokenizer, texts), list(labels)
-    if min(labels, default=0) < 0:
+    if any(label < 0 for label in labels):
         raise ValueError(
             f"labels에는 0 이상의 번호가 필요합니다. 받은 것: {min(labels)}."
         )

@@ -32,14 +32,21 @@ class TransformerConfig:
                           norm_first=False, positions='sinusoidal', max_length=512,
                           tie_embeddings=True, pad_id=0)
         >>> rows = TransformerConfig.table3()
-        >>> len(rows), [name for name in rows if name.startswith("D")]
-        (20, ['D P_drop=0.0', 'D P_drop=0.2', 'D eps_ls=0.0', 'D eps_ls=0.2'])
+        >>> print(*rows, sep=", ")
+        base, A h=1, A h=4, A h=16, A h=32, B d_k=16, B d_k=32, C N=2, C N=4, C N=8,
+        C d_model=256, C d_model=1024, C d_ff=1024, C d_ff=4096, D P_drop=0.0,
+        D P_drop=0.2, D eps_ls=0.0, D eps_ls=0.2, E, big
+        >>> rows["A h=4"].num_heads, rows["E"].positions
+        (4, 'learned')
         >>> rows["base"] == TransformerConfig.paper_base() == TransformerConfig(37_000)
         True
         >>> rows["big"] == big
         True
         >>> print(f"{big.norm().epsilon:.0e}")
         1e-05
+        >>> parts = big.norm, big.add_and_norm, big.attention, big.feed_forward
+        >>> {part(name="mine").name for part in parts}
+        {'mine'}
     """
 
     #: 정답 쪽 어휘 집합의 크기.

@@ -75,6 +75,7 @@ class EncoderLayer(ConfiguredLayer):
         >>> from transformer_notes.config import TransformerConfig
         >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
         >>> layer = EncoderLayer(config, name="first", dtype="mixed_bfloat16")
+        >>> layer = EncoderLayer.from_config(layer.get_config())
         >>> layer.build((None, None, 8))
         >>> parts = layer.self_attention, layer.self_attention_norm, layer.feed_forward
         >>> layer.name, [part.compute_dtype for part in parts]

@@ -46,9 +46,7 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
         self.w2, self.b2 = self._add_map(2, self.d_ff, self.d_model)
 
     def _add_map(self, number, rows, columns):
-        kernel = self.add_weight(
-            name=f"w{number}", shape=(rows, columns), initializer="glorot_uniform"
-        )
+        kernel = self.add_weight(name=f"w{number}", shape=(rows, columns))
         return kernel, self.add_weight(
             name=f"b{number}", shape=(columns,), initializer="zeros"
         )

@@ -64,11 +64,8 @@ class LinearSoftmax(StopsKerasMask, keras.layers.Layer):
 
     def build(self, input_shape):
         if self.embedding is None:
-            self.kernel = self.add_weight(
-                name="kernel",
-                shape=(input_shape[-1], self.vocab_size),
-                initializer="glorot_uniform",
-            )
+            shape = input_shape[-1], self.vocab_size
+            self.kernel = self.add_weight(name="kernel", shape=shape)
         elif not self.embedding.built:
             self.embedding.build((None, None))
 

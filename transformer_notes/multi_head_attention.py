@@ -82,19 +82,27 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는, 캐시 밖의 칸.
 
     Examples:
-        >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
+        >>> layer = MultiHeadAttention(d_model=8, num_heads=2, name="own")
         >>> x = tf.ones((1, 4, 8))
         >>> layer(x, x, x).shape, layer(x, x, x, return_weights=True).weights.shape
         (TensorShape([1, 4, 8]), TensorShape([1, 2, 4, 4]))
-        >>> [weight.name for weight in layer.weights[:4]]
-        ['query_kernel', 'query_bias', 'key_kernel', 'key_bias']
+        >>> [weight.path for weight in layer.weights[:4]]
+        ['own/query_kernel', 'own/query_bias', 'own/key_kernel', 'own/key_bias']
+        >>> print(layer.weights[1].numpy())  # 편향은 0에서 시작합니다
+        [0. 0. 0. 0. 0. 0. 0. 0.]
+        >>> layer(*[keras.Input((4, 8))] * 3, return_weights=True).weights.shape
+        (None, 2, 4, 4)
         >>> MultiHeadAttention(d_model=8, num_heads=3)
         Traceback (most recent call last):
             ...
         ValueError: d_model이 num_heads로 나누어떨어져야 합니다...
         >>> uneven = MultiHeadAttention(d_model=8, num_heads=3, key_dim=2, value_dim=5)
-        >>> uneven(x, x, x).shape
+        >>> uneven(x, x, tf.ones((1, 4, 6))).shape  # 값의 차원도 달라도 됩니다
         TensorShape([1, 4, 8])
+        >>> y = tf.random.stateless_normal((1, 4, 8), seed=(0, 0))
+        >>> unmoved = layer(y, y, y, position_map=lambda query, key: (query, key))
+        >>> bool(tf.reduce_all(unmoved == layer(y, y, y)))
+        True
         >>> layer = MultiHeadAttention(d_model=8, num_heads=2, dropout=0.5)
         >>> once, again = layer(x, x, x), layer(x, x, x)
         >>> attended = layer(x, x, x, training=True, return_weights=True)
@@ -147,9 +155,7 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
 
     def _add_map(self, name, shape, columns):
         shape = shape[-1], columns
-        kernel = self.add_weight(
-            name=f"{name}_kernel", shape=shape, initializer="glorot_uniform"
-        )
+        kernel = self.add_weight(name=f"{name}_kernel", shape=shape)
         if not self.use_bias:
             return (kernel,)
         return kernel, self.add_weight(
@@ -254,6 +260,28 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         Args:
             batch: 문장의 수.
             slots: 칸의 수.
+
+        Examples:
+            두 토큰씩 넣어도 한꺼번에 넣은 것과 같습니다.
+
+            >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
+            >>> x = tf.random.stateless_normal((1, 4, 8), seed=(0, 0))
+            >>> visible = tf.linalg.band_part(tf.ones((4, 4), bool), -1, 0)
+            >>> whole = layer(x, x, x, attention_mask=visible)
+            >>> cache = layer.start_cache(batch=1, slots=4)
+            >>> for slot in 0, 2:
+            ...     last = x[:, slot : slot + 2]
+            ...     output, _, cache = layer(last, last, last, cache=cache, slot=slot)
+            >>> bool(tf.reduce_max(tf.abs(output - whole[:, 2:])) < 1e-5)
+            True
+            >>> layer(last, last, last, cache=cache, slot=3)
+            Traceback (most recent call last):
+                ...
+            ValueError: ...cache에는 5칸이 필요합니다. 받은 것: 4칸...
+            >>> layer(last, last, last, cache=layer.start_cache(batch=2, slots=4))
+            Traceback (most recent call last):
+                ...
+            ValueError: ...받은 것: float32 (2, 2, 4, 4). float32 (1, 2, 4, 4)로...
         """
         return KeysValues(
             *(
@@ -314,6 +342,11 @@ def linear(x, weights):
 
     Returns:
         (batch, length, columns), x와 같은 dtype.
+
+    Examples:
+        >>> x, kernel, bias = tf.ones((1, 1, 2)), [[1.0], [2.0]], [10.0]
+        >>> print(linear(x, (kernel,)).numpy(), linear(x, (kernel, bias)).numpy())
+        [[[3.]]] [[[13.]]]
     """
     kernel, *bias = (tf.cast(weight, x.dtype) for weight in weights)
     x = tf.tensordot(x, kernel, axes=1)  # (batch, length, columns)

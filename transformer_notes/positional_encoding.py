@@ -34,6 +34,10 @@ def sinusoidal_encoding(length, d_model):
         [[ 0.     1.     0.     1.   ]
          [ 0.841  0.54   0.01   1.   ]
          [ 0.909 -0.416  0.02   1.   ]]
+        >>> sinusoidal_encoding(3, 5)
+        Traceback (most recent call last):
+            ...
+        ValueError: d_model에는 짝수가 필요합니다. 받은 것: 5...
     """
     return tf.cast(sinusoids(tf.range(length), d_model), tf.float32)
 
@@ -180,12 +184,16 @@ class LearnedPositionalEncoding(PositionalEncoding):
         >>> print(layer(tf.zeros((1, 2, 2)), position=[1, 2]).numpy())
         [[[1. 1.]
           [2. 2.]]]
-        >>> layer.positions.path
-        'places/positions'
+        >>> layer.positions.path, layer(tf.zeros((1, 3, 2))).shape
+        ('places/positions', TensorShape([1, 3, 2]))
         >>> layer(tf.zeros((1, 4, 2)))
         Traceback (most recent call last):
             ...
         ValueError: ...위치가 4개 필요합니다. 받은 것: max_length=3...
+        >>> layer = LearnedPositionalEncoding(max_length=512)
+        >>> layer.build((None, None, 100))
+        >>> print(f"{layer.positions.numpy().std():.2f}")  # 1 / sqrt(100)
+        0.10
     """
 
     def __init__(self, max_length, **kwargs):

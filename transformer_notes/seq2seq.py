@@ -202,7 +202,8 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
-        >>> model = Seq2Seq(20, units=8, attention="additive", source_vocab_size=30)
+        >>> options = {"source_vocab_size": 30, "dtype": "mixed_bfloat16"}
+        >>> model = Seq2Seq(20, units=8, attention="additive", **options)
         >>> source_ids, target_ids = tf.constant([[5, 6, 29]]), tf.constant([[1, 8]])
         >>> logits, weights = model((source_ids, target_ids), return_weights=True)
         >>> logits.shape, weights.shape
@@ -210,6 +211,9 @@ class Seq2Seq(StopsKerasMask, keras.Model):
         >>> again = Seq2Seq.from_config(model.get_config())
         >>> print(*(layer.name for layer in again.layers))
         target source encoder decoder attend combine classify
+        >>> again.build()
+        >>> len(again.weights), {layer.compute_dtype for layer in again.layers}
+        (14, {'bfloat16'})
     """
 
     def __init__(

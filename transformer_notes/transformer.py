@@ -50,10 +50,13 @@ class Transformer(StopsKerasMask, keras.Model):
         >>> logits.shape
         TensorShape([1, 2, 20])
         >>> config = TransformerConfig(20, 30, d_model=8, num_heads=2, d_ff=16)
-        >>> model = Transformer.from_config(Transformer(config).get_config())
+        >>> model = Transformer(config, dtype="mixed_bfloat16")
+        >>> model = Transformer.from_config(model.get_config())
         >>> model.build()
         >>> print(*(layer.name for layer in model.layers if layer.weights))
         target_embedding source_embedding encoder decoder linear_softmax
+        >>> {layer.compute_dtype for layer in model.layers}
+        {'bfloat16'}
     """
 
     def __init__(self, config, **kwargs):

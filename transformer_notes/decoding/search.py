@@ -115,6 +115,10 @@ def sample(
         True
         >>> sample(model, [[5, 6]], 1, 2, 2, top_k=20).shape[0]  # 모두 남깁니다
         1
+        >>> sample(model, [[5, 6]], 1, 2, 2, top_k=21)
+        Traceback (most recent call last):
+            ...
+        ValueError: top_k...
         >>> sample(model, [[5, 6]], 1, 2, 2, top_p=1.5)
         Traceback (most recent call last):
             ...
@@ -236,7 +240,7 @@ def _trim(ids, pad_id):
 
 def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
     config = model.config
-    model.build()  # 이미 만든 부품은 그대로입니다
+    model.build()  # 그래프 안에서 만들면 그래프를 두 번 그립니다
     source_ids = _tensors.token_ids("source_ids", source_ids)
     known = config.source_vocab_size or config.vocab_size
     if tf.executing_eagerly():  # 그래프에서는 임베딩이 검사합니다.
@@ -259,7 +263,7 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
 
 
 def _special_id(config, name, value):
-    if not 0 <= value < config.vocab_size or value == config.pad_id:
+    if value not in range(config.vocab_size) or value == config.pad_id:
         raise ValueError(
             f"{name}에는 0부터 {config.vocab_size - 1}까지의 번호 가운데 pad_id"
             f"({config.pad_id})가 아닌 것이 필요합니다. 받은 것: {value}. 토크나이저의 "

@@ -148,5 +148,5 @@ def _row(ids, pad_id):
             "pairs에는 정수 토큰 번호의 1차원 배열이 필요합니다. 받은 것: "
             f"{row.dtype} {row.shape}. Tokenizer.encode로 번호를 만들어 주세요."
         )
-    real = np.flatnonzero(row != pad_id)
-    return row[: real[-1] + 1 if real.size else 0].astype(np.int32)
+    real = np.trim_zeros(row != pad_id, "b")  # 뒤에 붙은 패딩을 뗍니다
+    return row[: len(real)].astype(np.int32)

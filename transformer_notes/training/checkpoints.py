@@ -100,14 +100,16 @@ class Checkpoints:
     Examples:
         >>> import keras
         >>> from transformer_notes.training.batches import Batches
-        >>> def begin(folder, units=2):
+        >>> def begin(folder, units=2, seed=0):
         ...     model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(units)])
-        ...     data, sgd = Batches([([5], [2, 3])], tokens=1), keras.optimizers.SGD()
+        ...     data, sgd = Batches([([5], [2, 3])], 1, seed), keras.optimizers.SGD()
         ...     sgd.build(model.trainable_variables)
         ...     return model, Checkpoints(folder, model, sgd, data, 2, tensorboard=True)
         >>> folder = Path(tempfile.mkdtemp()) / "runs" / "1"
         >>> model, state = begin(folder)
-        >>> for step, loss in [(1, 0.9), (2, 0.5), (3, 0.7)]:
+        >>> state.restore()  # 아직 없습니다
+        0
+        >>> for step, loss in [(1, 0.9), (2, 0.5), (3, 0.5)]:
         ...     model.set_weights([np.full((1, 2), step), np.zeros(2)])
         ...     state.save({"step": step, "loss": 1.0, "validation_loss": loss})
         >>> sorted({path.stem for path in folder.glob("step-*")})  # 새것 둘
@@ -116,6 +118,8 @@ class Checkpoints:
         ['step-2']
         >>> print(best_checkpoint(folder)[0], average_checkpoints(folder, n=2)[0])
         [[2. 2.]] [[2.5 2.5]]
+        >>> [step for step, _ in readable_checkpoints(folder)]
+        [3, 2]
         >>> average_checkpoints(folder)  # base처럼 다섯
         Traceback (most recent call last):
             ...
@@ -134,6 +138,10 @@ class Checkpoints:
         Traceback (most recent call last):
             ...
         ValueError: ...다른 옵티마이저의 체크포인트가 있습니다...
+        >>> begin(folder, seed=1)[1].restore()
+        Traceback (most recent call last):
+            ...
+        ValueError: ...다른 데이터로 학습하던 체크포인트가 있습니다...
         >>> best_checkpoint(folder / "logs")
         Traceback (most recent call last):
             ...
@@ -221,7 +229,7 @@ class Checkpoints:
         try:
             self._home.mkdir(parents=True, exist_ok=True)
             with replacing(self._home / "history.json") as partial:
-                partial.write_text(json.dumps(self.history, indent=1), encoding="utf-8")
+                partial.write_text(json.dumps(self.history), encoding="utf-8")
             if loss < self._best_loss.numpy():
                 self._best_loss.assign(loss)
                 _write(self._best, self._home / "best", step, keep=1)
@@ -246,7 +254,6 @@ class Checkpoints:
         with self._writer.as_default():
             for name in set(record) - {"step"}:
                 tf.summary.write(name, record[name], record["step"], metadata)
-        self._writer.flush()
 
 
 def _write(checkpoint, folder, step, keep):
@@ -254,7 +261,7 @@ def _write(checkpoint, folder, step, keep):
 
     step보다 앞선 것도 지웁니다. 망가져서 건너뛰었거나, 쓰다가 죽어 버려진 것입니다.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     checkpoint.save_counter.assign_add(1)  # restore가 이 변수를 찾습니다
     checkpoint.write(folder / f"step-{step}")
     written = saved_steps(folder)
@@ -279,7 +286,6 @@ def _readable(folder):
                 f"체크포인트 {path}이(가) 망가져 읽지 못합니다. 그 앞의 것을 씁니다. "
                 f"({str(error).splitlines()[0]})",
                 RuntimeWarning,
-                stacklevel=2,
             )
             continue
         yield path
@@ -307,7 +313,6 @@ def _read_history(path, step):
             f"기록 {path}을(를) 읽지 못합니다. 가중치는 체크포인트에서 그대로 이어 "
             "가고, 기록은 새로 시작합니다.",
             RuntimeWarning,
-            stacklevel=2,
         )
         return []
 

@@ -99,9 +99,13 @@ def train(
         >>> records = train(model, data, 6, folder, progress=False, **how)
         >>> len(records), sorted(path.stem for path in Path(folder).glob("*.index"))
         (6, ['step-10', 'step-12', 'step-4', 'step-6', 'step-8'])
+        >>> sorted(path.name for path in Path(folder).glob("[!s]*"))
+        ['best', 'history.json']
+        >>> np.allclose([record["loss"] for record in records], record["loss"])
+        True
     """
     optimizer = adam(model.config.d_model) if optimizer is None else optimizer
-    model(data.at(0)[0])  # 가중치를 만듭니다
+    model(next(data.epoch())[0])  # 가중치를 만듭니다
     optimizer.build(model.trainable_variables)
 
     total = _arguments.positive_int("epochs", epochs) * len(data)
@@ -255,8 +259,6 @@ def own_rows(batch):
     """
     context = tf.distribute.get_replica_context()
     first, count = context.replica_id_in_sync_group, context.num_replicas_in_sync
-    if count == 1:
-        return batch
     return tf.nest.map_structure(lambda rows: rows[first::count], batch)
 
 
@@ -281,7 +283,7 @@ class _Progress:
         live = shown and isatty()
         self.bar = Progress(
             BarColumn(20),
-            TextColumn("{task.description}", markup=False),
+            TextColumn("{task.description}"),
             console=Console(),
             transient=True,
             redirect_stderr=False,  # 파일로 보낸 경고를 터미널로 가져오지 않습니다
@@ -323,6 +325,11 @@ class _Progress:
 
 
 def _clock(seconds):
+    """시계처럼 적은 시간입니다.
+
+    >>> _clock(59.6), _clock(3661)
+    ('1:00', '1:01:01')
+    """
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

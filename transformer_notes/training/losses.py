@@ -60,9 +60,9 @@ def masked_accuracy(labels, logits, pad_id=0):
         ValueError: 서로 맞지 않는 모양.
 
     Examples:
-        >>> logits = tf.math.log([[[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]]])
-        >>> print(masked_accuracy([[2, 0]], logits).numpy())
-        1.0
+        >>> logits = tf.one_hot([[2, 2, 2]], depth=3)
+        >>> print(masked_accuracy([[2, 1, 0]], logits).numpy())  # 맞음, 틀림, 패딩
+        0.5
     """
     hits, real = token_hits(labels, logits, pad_id)
     return tf.math.divide_no_nan(tf.reduce_sum(hits), tf.reduce_sum(real))
@@ -111,13 +111,21 @@ class MaskedAccuracy(keras.metrics.Metric):
     Args:
         pad_id: 패딩 토큰의 번호.
         **kwargs: `keras.metrics.Metric`의 인자 (`name`).
+
+    Examples:
+        >>> metric = MaskedAccuracy()
+        >>> logits = tf.one_hot([[1, 1, 1, 1]], depth=3)
+        >>> for labels in [[1, 0, 0, 0]], [[2, 2, 2, 1]]:  # 하나 맞고, 넷 가운데 하나
+        ...     metric.update_state(labels, logits)
+        >>> print(metric.result().numpy())  # 둘의 평균인 0.625가 아닙니다
+        0.4
     """
 
     def __init__(self, pad_id=0, **kwargs):
         super().__init__(**{"name": "masked_accuracy", **kwargs})
         self.pad_id = pad_id
-        self.right = self.add_variable((), "zeros", name="right")
-        self.tokens = self.add_variable((), "zeros", name="tokens")
+        self.right = self.add_variable((), "zeros")
+        self.tokens = self.add_variable((), "zeros")
 
     def update_state(self, labels, logits, sample_weight=None):
         hits, real = token_hits(labels, logits, self.pad_id)

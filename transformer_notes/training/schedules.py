@@ -56,9 +56,11 @@ def adam(d_model, warmup_steps=4000, **kwargs):
         **kwargs: `keras.optimizers.Adam`의 다른 인자 (`global_clipnorm` 따위).
 
     Examples:
-        >>> optimizer = adam(d_model=512)
+        >>> optimizer = adam(d_model=512, global_clipnorm=1.0)
         >>> optimizer.beta_1, optimizer.beta_2, optimizer.epsilon
         (0.9, 0.98, 1e-09)
+        >>> optimizer.global_clipnorm
+        1.0
         >>> print(f"{optimizer.learning_rate.numpy():.4e}")  # 첫 스텝
         1.7469e-07
     """
