@@ -7,7 +7,7 @@ html page test test-slow: export TF_NUM_INTRAOP_THREADS = 1
 # 다른 가상 환경을 켜 둔 채로 불러도 .venv의 것만 씁니다.
 unexport VIRTUAL_ENV
 
-.PHONY: help environment html page serve epub pdf test test-slow experiments bench mutants picture runtime clean
+.PHONY: help environment html page serve epub pdf source test test-slow experiments bench mutants picture runtime clean
 
 help:  ## 할 수 있는 일의 목록
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ epub: html  ## 책 한 권을 build/transformer-notes.epub으로 묶습니다
 
 pdf: html  ## 책 한 권을 build/transformer-notes.pdf로 묶습니다. chromium을 씁니다
 	@$(RUN) conf/pdf.py
+
+source: html  ## 저장소 대신 받아 갈 소스 묶음을 build에 만들고 첫 쪽에서 잇습니다
+	@$(RUN) -c "from setuptools.build_meta import build_sdist; build_sdist('build')" >/dev/null
+	@$(RUN) conf/build.py
 
 test: MARK = not slow
 test: html  ## 모든 페이지와 패키지와 지은 사이트를 시험합니다

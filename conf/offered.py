@@ -1,4 +1,4 @@
-"""첫 쪽에서 받아 갈 것: 패키지의 휠, 묶었으면 EPUB과 PDF."""
+"""첫 쪽에서 받아 갈 것: 패키지의 휠, 묶었으면 EPUB과 PDF와 소스."""
 
 import hashlib
 import os
@@ -19,6 +19,7 @@ OFFERED = {
     "wheel/*/*.whl": "파이썬 패키지",
     "transformer-notes.epub": "EPUB",
     "transformer-notes.pdf": "PDF",
+    "transformer_notes-*.tar.gz": "소스",
 }
 
 

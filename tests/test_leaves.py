@@ -72,6 +72,7 @@ def whole(shared_book):
     assert result.returncode == 0, result.stdout
     index = shared_book.html / "index.html"
     index.write_text(index.read_text("utf-8") + '<p id="offered"></p>', "utf-8")
+    (shared_book.root / "build" / "transformer_notes-0.tar.gz").write_bytes(b"")
     result = shared_book.python(shared_book.root / "conf" / "epub.py")
     assert result.returncode == 0, result.stdout
     return shared_book
@@ -169,7 +170,7 @@ def test_the_first_page_leads_to_what_was_made_and_to_nothing_else(whole):
     (offered,) = re.findall('<p id="offered">.*?</p>', index)
     names = re.findall('href="([^"]+)"', offered)
     kinds = [name.rpartition(".")[2] for name in names]
-    assert kinds == ["whl", "epub"] + ["pdf"] * pdf(whole).exists()
+    assert kinds == ["whl", "epub", *["pdf"] * pdf(whole).exists(), "gz"]
     assert all((whole.html / name).exists() for name in names)
 
 

@@ -133,8 +133,11 @@ def _docstrings(source):
 def source_pages(app):
     """모듈마다 줄 번호가 닻인 소스 쪽을 만듭니다.
 
-    모듈이나 그것을 보이는 쪽이 달라지면 `whole`이 앞의 것을 지웁니다.
+    모듈이나 그것을 보이는 쪽이 달라지면 `whole`이 앞의 것을 지웁니다. 쪽 하나만 지을
+    때(``make page``)에는 만들지 않습니다.
     """
+    if app.config.root_doc != "index":
+        return
     formatter = HtmlFormatter(
         linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight"
     )
