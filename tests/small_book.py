@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,14 +34,22 @@ API = """
 ```
 """
 
+#: 작은 책의 쪽이 쓰지 않는 모듈. 있으면 지을 때마다 그 소스의 쪽도 짓습니다.
+LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", "checker", "corpora", "decoding", "training", "variants", "widgets"
+)
+
 
 class Book:
     """임시 폴더에 만든 작은 책입니다. 설정과 패키지는 진짜이고 페이지만 다릅니다."""
 
+    wheel = None  # 처음 지은 책의 것. 다음 책은 다시 만들지 않습니다
+
     def __init__(self, root):
         self.root = root
         shutil.copytree(ROOT / "conf", root / "conf")
-        shutil.copytree(ROOT / "transformer_notes", root / "transformer_notes")
+        package = root / "transformer_notes"
+        shutil.copytree(ROOT / package.name, package, ignore=LEFT_OUT)
         for name in ("pyproject.toml", "LICENSE"):
             shutil.copy(ROOT / name, root)
         # 글꼴을 줄이는 데에 몇 초가 걸립니다. test_fonts.py가 따로 봅니다.
@@ -51,6 +60,8 @@ class Book:
         for name in ("conftest.py", "paper/facts.toml"):
             shutil.copy(ROOT / "docs" / name, root / "docs" / name)
         self.html = root / "build" / "html"
+        if self.wheel:
+            shutil.copytree(self.wheel, root / "build" / "wheel")
 
     def write(self, **pages):
         """페이지를 쓰고 차례를 다시 만듭니다."""
@@ -67,7 +78,12 @@ class Book:
 
     def build(self):
         """``make html``이 하는 일을 합니다. 끝난 프로세스를 돌려줍니다."""
-        return self.python(self.root / "conf" / "build.py")
+        result, made = self.python(self.root / "conf" / "build.py"), "build/wheel"
+        if not self.wheel and (self.root / made).exists():
+            Book.wheel = shutil.copytree(
+                self.root / made, tempfile.mkdtemp() + "/wheel"
+            )
+        return result
 
     def pytest(self, *arguments):
         return self.python("-m", "pytest", "-rA", *arguments)

@@ -383,8 +383,7 @@ def test_announced_outputs_are_those_returned(kind):
 # --- 오류 ---------------------------------------------------------------------------
 
 
-@every_block
-@both_norms
+@pytest.mark.parametrize("kind, norm_first", [(Decoder, False), (DecoderLayer, True)])
 def test_it_keeps_the_promises_of_a_layer(kind, norm_first):
     config = dataclasses.replace(CONFIG, norm_first=norm_first, num_layers=1)
     x, memory = normal(2, 3, 8), normal(2, 3, 8, seed=1)

@@ -205,8 +205,7 @@ def test_dropout_acts_in_training_only():
 # --- 오류 ---------------------------------------------------------------------------
 
 
-@every_block
-@both_norms
+@pytest.mark.parametrize("kind, norm_first", [(Encoder, False), (EncoderLayer, True)])
 def test_it_keeps_the_promises_of_a_layer(kind, norm_first):
     config = dataclasses.replace(CONFIG, norm_first=norm_first, num_layers=1)
     keeps_layer_promises(functools.partial(kind, config), normal(2, 3, 8))

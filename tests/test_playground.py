@@ -46,6 +46,7 @@ def sentences(name, count):
     else:
         pairs = corpora.conversations()
         found = [text for pair in pairs for text in pair[:2]]
+        found += [text.text for text in corpora.heavy_texts()]
     return random.Random(7).sample(sorted(set(found)), count)
 
 
@@ -195,6 +196,7 @@ SAID = {
     },
     "chatbot": {
         "hello": "no_hangul", "뷁쉙": "strange", "지금 몇 시야?": "doubtful",
+        "요즘  죽고싶어": "heavy", "배고파 죽을 것 같아 힘이 없어": "",
         "안녕하세요": "",
     },
 }  # fmt: skip

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from layers import keeps_layer_promises, normal
 
+from transformer_notes.config import TransformerConfig
 from transformer_notes.positional_encoding import (
+    SCHEMES,
     LearnedPositionalEncoding,
     SinusoidalPositionalEncoding,
     sinusoidal_encoding,
@@ -337,11 +339,10 @@ def test_last_row_of_the_table_can_be_used():
     layer(inputs(length=1), position=[MAX_LENGTH - 1])
 
 
-@both
-def test_it_keeps_the_promises_of_a_layer(make):
-    kinds = {sinusoidal: SinusoidalPositionalEncoding}
-    kind = kinds.get(make, functools.partial(LearnedPositionalEncoding, MAX_LENGTH))
-    keeps_layer_promises(kind, normal(2, 3, D_MODEL))
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
+def test_every_scheme_keeps_the_promises_of_a_layer(scheme):
+    make = functools.partial(scheme, TransformerConfig(9, max_length=MAX_LENGTH))
+    keeps_layer_promises(make, normal(2, 3, D_MODEL))
 
 
 def test_positions_that_no_table_or_wave_has_are_refused():

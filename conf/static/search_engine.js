@@ -80,7 +80,8 @@ const notesSearch = (() => {
 
   /** 말 하나를 띄어 썼든 붙여 썼든 찾는 정규식의 글 */
   function pattern(text, opened = false) {
-    const units = text.match(/[가-힣]|[a-z]+|\d+(?:\.\d+)*|[^\s_\-가-힣a-z\d]/g) || [];
+    const units = text.replace(/[a-z]+/g, (word) => joined?.get(word) ?? word)
+      .match(/[가-힣]|[a-z]+|\d+(?:\.\d+)*|[^\s_\-가-힣a-z\d]/g) || [];
     const body = units.map((unit, i) =>
       opened && i === units.length - 1 ? open(unit) : escape(unit)).join(GAP);
     const letters = text.replace(/[^a-z가-힣]/g, "");
@@ -102,7 +103,7 @@ const notesSearch = (() => {
 
   // 색인 ----------------------------------------------------------------------
 
-  let sections, glossary, commands, names, average, counts, vocabulary;
+  let sections, glossary, commands, names, joined, average, counts, vocabulary;
 
   /** 색인 파일이 부릅니다. 절마다 찾을 글을 마련합니다. */
   function accept({ pages, names: groups }) {
@@ -122,6 +123,9 @@ const notesSearch = (() => {
       section.size = fields[2].length + fields[3].length;
       section.place = (PLACES[section.shelf] ?? PLACES[page.split("/")[0]] ?? 1) * (SIDE.test(heading) ? WEIGHT.side : 1);
     }
+    // 붙여 친 이름: lora → lo ra. tidy가 LoRA를 그렇게 나눕니다.
+    joined = new Map(sections.flatMap(({ text, code }) =>
+      `${text} ${code}`.match(/[A-Za-z]+[a-z][A-Z][A-Za-z]*/g) ?? []).map((name) => [name.toLowerCase(), tidy(name)]));
     average = sections.reduce((sum, s) => sum + s.size, 0) / sections.length;
     counts = new Map();
     vocabulary = undefined;
@@ -170,7 +174,9 @@ const notesSearch = (() => {
     if (noun) return [word.slice(0, -noun.length), false];
     const end = word.length > 1
       && [...PARTICLES, ...ENDINGS].sort(byLength).find((e) => word.endsWith(e) && word.length > e.length);
-    return end ? [word.slice(0, -end.length), false] : [word, false];
+    const bare = end ? word.slice(0, -end.length) : word;
+    // 이어서: '어서'를 떼면 뜻이 없는 '이'만 남습니다. 끝 글자만 뗍니다.
+    return [EMPTY.has(bare) && word.length > 2 ? word.slice(0, -1) : bare, false];
   }
 
   /** 명령과 용어와 코드의 이름을 더하고, 남은 글을 냅니다. */
@@ -262,7 +268,7 @@ const notesSearch = (() => {
       const bare = word.replace(/^\.+|\.+$/g, "");
       if (bare && !EMPTY.has(bare) && !PARTICLES.includes(bare)) takeWord(bare, add);
     }
-    const only = concepts.length + Boolean(asked) === 1 && DEFINED.test(rest);
+    const only = Boolean(asked) || (concepts.length === 1 && DEFINED.test(rest));
     if (!only && !single) takeNeighbours(whole, add);
     return { terms, fixed, whole, code, only, concepts, asked };
   }
@@ -302,9 +308,9 @@ const notesSearch = (() => {
     const typed = hangul ? undefined : fromKeyboard(word);
     if (typed && inBook(typed, stem(typed)[0])) return typed;
     vocabulary ??= wordsOfBook();
-    const often = (text) => vocabulary.get(hangul ? stem(text)[0] : text)?.[1] || 0;
-    const [swapped] = [...word].slice(1)
-      .map((letter, i) => word.slice(0, i) + letter + word[i] + word.slice(i + 2))
+    const often = (text) => vocabulary.get(text)?.[1] || 0;
+    const [swapped] = [...base].slice(1)
+      .map((letter, i) => base.slice(0, i) + letter + base[i] + base.slice(i + 2))
       .filter(often).sort((a, b) => often(b) - often(a));
     if (swapped) return swapped;
     return nearest(word, vocabulary) ?? (short(base) ? word : nearest(base, vocabulary) ?? word);

@@ -399,12 +399,21 @@ const notesTransformer = (() => {
     const refusal = (values.length > values.most && "long")
       || (letters.every((letter) => unknown.includes(letter)) && "strange")
       || missing(rules.refuse)
+      || (isHeavy(rules, tokenizer.normalize(readable)) && "heavy")
       || (values.pieces > rules.pieces * values.count && "broken");
     if (refusal) throw new Error(say(refusal, values));
     const long = values.length > values.longest && "longer";
     const notes = [unknown.length ? "unknown" : long, missing(rules.warn)];
     const warning = notes.filter(Boolean).map((key) => say(key, values)).join(" ");
     return { ids, warning };
+  }
+
+  /** 관용구를 지우고도 죽음, 병, 스스로 해침, 폭력의 말이 남는가. answers.py와 같습니다. */
+  function isHeavy({ idioms = [], heavy = [] }, text) {
+    const [but, words] = [idioms, heavy].map((all) =>
+      all.join("|").replaceAll(" ", " ?"));
+    const left = text.replace(new RegExp(but, "gu"), "");
+    return words && new RegExp(`(?<![가-힣])(${words})`, "u").test(left);
   }
 
   const shortened = (text) => {

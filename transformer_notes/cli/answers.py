@@ -56,6 +56,7 @@ def reading(opened, text, name="글"):
     refusals = [
         "strange" if set(letters) <= set(unknown) else "",
         _missing(rules.get("refuse"), text),
+        "heavy" if _is_heavy(rules, tokenizer.normalize(text)) else "",
         "broken" if pieces > rules.get("pieces", pieces) * len(letters) else "",
     ]
     longer = length > (opened.longest_source or length)
@@ -74,6 +75,18 @@ def reading(opened, text, name="글"):
 def _missing(rule, text):
     """있어야 할 글자가 글에 없으면 할 말의 이름."""
     return rule[1] if rule and not re.search(rule[0], text) else ""
+
+
+def _is_heavy(rules, text):
+    """관용구를 지우고도 죽음, 병, 스스로 해침, 폭력의 말이 남는가.
+
+    표에 적은 빈칸은 있어도 되고 없어도 됩니다. 말은 어절의 처음에서 찾습니다.
+    """
+    idioms, heavy = (
+        "|".join(rules.get(key, ())).replace(" ", " ?") for key in ("idioms", "heavy")
+    )
+    left = re.sub(idioms, "", text)
+    return bool(heavy) and bool(re.search(f"(?<![가-힣])({heavy})", left))
 
 
 # --- 답 ------------------------------------------------------------------------------

@@ -37,4 +37,4 @@ def data(name, folder, mirror):
       transformer-notes data chatbot
       transformer-notes data nsmc --folder data
     """
-    put(str(downloads.download(name, folder, mirror, say)))
+    put(downloads.download(name, folder, mirror, say))

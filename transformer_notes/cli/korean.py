@@ -204,7 +204,7 @@ def say(message):
 
 def _visible(text):
     """터미널을 움직이는 글자를 파이썬의 글처럼 풀어 적습니다."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], str(text))
 
 
 def warn(message):

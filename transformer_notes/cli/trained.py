@@ -94,5 +94,5 @@ def rules_of(task, tokenizer):
     if task == "chat" and any(
         re.search(rules["refuse"][0], token) for token in tokenizer.vocabulary
     ):
-        return {"refuse": rules["refuse"]}
+        return {key: rules[key] for key in ("refuse", "idioms", "heavy")}
     return {}

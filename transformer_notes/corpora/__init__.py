@@ -18,6 +18,7 @@ from transformer_notes.corpora.date_expressions import (
     split_days,
 )
 from transformer_notes.corpora.downloads import DATASETS, download
+from transformer_notes.corpora.heavy_texts import HeavyText, heavy_texts
 from transformer_notes.corpora.minimal_pairs import MinimalPair, minimal_pairs
 from transformer_notes.corpora.parallel import load_parallel
 from transformer_notes.corpora.python_docs import DocumentedPair, load_python_docs
@@ -33,11 +34,13 @@ __all__ = [
     "REFUSAL",
     "Conversation",
     "DocumentedPair",
+    "HeavyText",
     "MinimalPair",
     "Review",
     "conversations",
     "dates",
     "download",
+    "heavy_texts",
     "load_chatbot_csv",
     "load_parallel",
     "load_python_docs",
