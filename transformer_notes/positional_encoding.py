@@ -78,6 +78,11 @@ class PositionalEncoding(StopsKerasMask, keras.layers.Layer):
 
     Attributes:
         max_length: 다룰 수 있는 위치의 수. 한도가 없으면 None입니다.
+
+    Examples:
+        >>> from transformer_notes.config import TransformerConfig
+        >>> {make(TransformerConfig(20), name="own").name for make in SCHEMES.values()}
+        {'own'}
     """
 
     max_length = None
