@@ -89,9 +89,8 @@ def reduce(source, name, text, target):
     if "MATH" in font:
         level_roots(font)
     family, style = name.split("-")
-    font["name"].setName(family, 1, 3, 1, 0x409)
-    font["name"].setName(style, 2, 3, 1, 0x409)
-    font["name"].setName(LICENCE, 13, 3, 1, 0x409)
+    for place, said in ((1, family), (2, style), (13, LICENCE)):
+        font["name"].setName(said, place, 3, 1, 0x409)
     if "CFF " in font:
         font["CFF "].cff.fontNames = [name]
     partial = target.with_suffix(".new")
@@ -127,8 +126,7 @@ def write(app, exception):
     kept = Path(app.config.fonts_store)
     for folder in (home, kept):
         folder.mkdir(parents=True, exist_ok=True)
-    pages = sorted(Path(app.outdir).rglob("*.html"))
-    found = letters(page.read_text("utf-8") for page in pages)
+    found = letters(p.read_text("utf-8") for p in Path(app.outdir).rglob("*.html"))
     # 브라우저 속의 모델이 답에 쓸 글자. 다른 쪽은 이 글꼴을 읽지 않습니다.
     found["answers"] = "".join(sorted(model_scripts.letters() - set(found["text"])))
     for face, (source, what) in FACES.items():

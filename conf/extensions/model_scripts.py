@@ -14,6 +14,7 @@ import zlib
 from pathlib import Path
 
 import jinja2
+import safetensors
 from docutils import nodes
 from later import files_of, need
 from package import PACKAGE, ROOT
@@ -73,11 +74,9 @@ def letters():
     """모델들이 아는 글자. 답에 나올 수 있으므로 글꼴에 있어야 합니다."""
     found = set()
     for path in MODELS.glob("*.safetensors"):
-        content = path.read_bytes()
-        start = 8 + int.from_bytes(content[:8], "little")
-        first, last = json.loads(content[8:start])["tokenizer"]["data_offsets"]
-        tokenizer = zlib.decompress(content[start + first : start + last])
-        found |= {c for token in json.loads(tokenizer)["model"]["vocab"] for c in token}
+        tensors = dict(safetensors.deserialize(path.read_bytes()))
+        tokenizer = json.loads(zlib.decompress(tensors["tokenizer"]["data"]))
+        found |= {letter for token in tokenizer["model"]["vocab"] for letter in token}
     return found
 
 
