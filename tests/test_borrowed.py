@@ -47,8 +47,6 @@ BORROWED = [
     (
         "sphinx-exercise==1.2.1",
         """
-        sphinx_exercise.nodes.exercise_enumerable_node
-        sphinx_exercise.nodes.exercise_node
         sphinx_exercise.nodes.solution_node
         """,
         "test_reading_time.py::test_what_is_shown_counts",

@@ -12,6 +12,9 @@ from pprint import saferepr
 
 from package import modules, read
 
+#: 쪽에 적어 둔 것 가운데 다른 쪽에 나오는 것.
+LENT = "minutes", "shown_sources", "exercises"
+
 
 def borrowed(env):
     """쪽을 쓸 때 다른 쪽과 패키지에서 가져오는 모든 것의 지문입니다."""
@@ -22,7 +25,7 @@ def borrowed(env):
         env.chapters,
         env.toc_secnumbers,
         env.toc_fignumbers,
-        dict(env.metadata),
+        {page: [of.get(name) for name in LENT] for page, of in env.metadata.items()},
         domains,
         {c.key: c.formatted_entry.label for c in env.domaindata["cite"]["citations"]},
         {name: read(path) for name, path in modules().items()},
