@@ -16,6 +16,8 @@ from transformer_notes.transformer import Transformer
 __all__ = ["FOLDER", "Pretrained", "available", "load"]
 
 #: 함께 온 모델의 폴더.
+#:
+#: :meta hide-value:
 FOLDER = Path(__file__).parent
 
 
