@@ -255,7 +255,7 @@ def test_a_reader_is_told_each_time_and_finds_all_again(visit):
     assert "shares" in box.locator(".cm-content").inner_text()
     go(page, "practice/workshop.html")
     states = page.locator(".workshop li")
-    assert states.count() == 15
+    assert states.count() == 16
     assert page.locator("[data-kind=attention] .state").inner_text() == "✓ 맞음"
     assert page.locator(".workshop .next").count() == 1
 

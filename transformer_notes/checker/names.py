@@ -85,6 +85,16 @@ WARMUP = (
     *("warmup_steps", "warmup", "n_warmup_steps", "num_warmup_steps", "warm_up_steps"),
     *("warmup_step", "warm_up", "warmups", "n_warmup", "w"),
 )
+#: 토큰마다 뽑은 0과 1 사이의 수.
+CHANCE = (
+    *("chance", "chances", "u", "uniform", "probability", "probabilities", "probs"),
+    *("draws", "dice", "rand", "p", "r"),
+)
+RANDOM_IDS = (
+    *("random_ids", "random_tokens", "random_words", "replacements", "random"),
+    *("random_token_ids", "noise", "others"),
+)
+MASK_ID = ("mask_id", "mask_token_id", "mask_idx", "mask_token", "mask")
 
 # 디코딩
 MODEL = (

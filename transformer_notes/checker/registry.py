@@ -8,6 +8,7 @@ from transformer_notes.checker.layers import DecoderLayer, EncoderLayer
 from transformer_notes.checker.losses import Accuracy, Loss
 from transformer_notes.checker.masks import LookAheadMask, PaddingMask
 from transformer_notes.checker.positions import PositionalEncoding
+from transformer_notes.checker.pretraining import MaskTokens
 from transformer_notes.checker.schedule import Schedule
 
 #: 이름과 `Kind`.
@@ -26,6 +27,7 @@ KINDS = {
         Loss(),
         Accuracy(),
         Schedule(),
+        MaskTokens(),
         EncoderLayer(),
         DecoderLayer(),
         Greedy(),
