@@ -66,7 +66,7 @@ class MaskedBatches(Batches):
 
     Args:
         rows: 토큰 번호의 목록. 글마다 1차원이고 `<eos>`로 끝납니다.
-        mask_id: `<mask>`의 번호. 이보다 작은 번호가 보통의 토큰입니다.
+        mask_id: `<mask>`의 번호. 4부터 이보다 하나 작은 번호까지가 보통의 토큰입니다.
         tokens: 배치 하나의 한도. `Batches`와 같습니다.
         seed: 섞고 가리는 시드.
 
