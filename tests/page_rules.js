@@ -77,12 +77,12 @@ return {
     link.href.baseVal === undefined
       ? link.href : new URL(link.href.baseVal, document.baseURI).href))],
 
-  // axe는 요소의 수만큼 걸립니다. 코드의 낱말 수천 개는 자리와 종류마다 셋만 요소로
-  // 남기고 글로 바꿉니다.
+  // axe는 요소의 수만큼 걸립니다. 코드의 낱말 수천 개는 보이는 것을 자리와 종류마다 셋만
+  // 요소로 남기고 글로 바꿉니다.
   thin_code: () => {
     const seen = new Map();
     for (const word of all("pre span:not([id], :has(*))")) {
-      let way = "";
+      let way = `${word.checkVisibility()}/`;
       for (let e = word; e; e = e.parentElement) way += `${e.className}/`;
       seen.set(way, (seen.get(way) ?? 0) + 1);
       if (seen.get(way) > 3) word.replaceWith(word.textContent);
