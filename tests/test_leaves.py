@@ -43,7 +43,7 @@ $$ (eq-both)
 
 ```{raw} html
 <style>.still :is(b, i) { color: red } .still b { color: green }</style>
-<div class="still"><form><input checked></form><b>멈춘 그림<br>아래</b>
+<div class="still tn-widget"><form><input checked></form><b>멈춘 그림<br>아래</b>
 <svg viewBox="0 0 9 9" role="group"><a href="second.html"><text>쪽</text></a></svg>
 <script>document.write("움직임")</script></div>
 ```
@@ -145,6 +145,7 @@ def test_formulas_pictures_and_words_stay_and_scripts_do_not(inside):
         "<msqrt>",
         "답입니다",
         "멈춘 그림<br/>",
+        "이 상자는 사이트에서 움직입니다.",
         "padding_mask",
         "_images/dot",
     ):
