@@ -184,7 +184,8 @@ def test_words_in_one_line_are_worth_more_than_words_apart(visit):
       const together = "가나 다라 자차. 사아 마바 카타."
       notesSearch.accept({names: [], pages: [["첫", [["a", "앞", "", ""]]],
         ["둘", [["b", "하나", apart, ""], ["c", "둘째", together, ""]]]]})
-      return notesSearch.find("자차 말고 가나").results[0].hits.map(h => h.section.anchor)
+      const [{hits}] = notesSearch.find("자차 말고 가나").results
+      return hits.map(h => h.section.anchor)
     }""")
     assert found == ["c", "b"]
 
