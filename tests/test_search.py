@@ -171,12 +171,7 @@ def test_a_number_is_not_found_within_another(searching):
         assert not heading.startswith(other)
 
 
-def test_the_rows_of_a_table_are_lines():
-    mistakes = {anchor: text for anchor, _, text, *_ in indexed()["paper/mistakes"]}
-    assert "캐시를 쓰면 답이 다르다 36" in mistakes["mistakes-symptoms"].split("\n")
-
-
-def test_words_in_one_line_are_worth_more_than_words_apart(visit):
+def test_words_in_one_sentence_are_worth_more_than_words_apart(visit):
     page = visit("search.html")
     page.wait_for_function(READY)
     found = page.evaluate("""() => {

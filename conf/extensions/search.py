@@ -36,8 +36,6 @@ _IMPORT = re.compile(r"^(?:>>> )?(?:from|import) .*", re.MULTILINE)
 #: 오류 메시지는 그대로 쳐서 찾으므로 글로 담습니다.
 _ERROR = re.compile(r"\w+(?:Error|Exception): .*")
 _OLD_MARKS = "sphinx_highlight.js"
-#: 표의 행과 행 사이. 긴 표에서도 한 행에 모인 말을 찾습니다.
-_ROW = "\n"
 _ENGLISH = re.compile(r"([A-Za-z][\w \-]*?)(?:\(([A-Za-z\-]+)\))?[.,]\s")
 
 #: 쪽에 대한 말이지 쪽의 글이 아닌 것: 맞혀 볼 문제, '여기', 첫소리, 읽는 시간.
@@ -91,8 +89,6 @@ def entries_of(doctree, labels):
             case _:
                 for child in node.children:
                     read(child, entry)
-                if isinstance(node, nodes.row):
-                    entry[2].append(_ROW)
 
     read(doctree, ("", "", [], []))
     return [
@@ -109,7 +105,7 @@ def entries_of(doctree, labels):
 
 def _text(node):
     if isinstance(node, nodes.Text):
-        return str(node).replace(_ROW, " ")
+        return str(node)
     if isinstance(node, nodes.math):
         return readable_formula(node.astext())
     if isinstance(node, _SKIPPED):
@@ -119,8 +115,7 @@ def _text(node):
 
 
 def _joined(text):
-    lines = (" ".join(line.split()) for line in text.split(_ROW))
-    return re.sub(r" +([.,)\]])", r"\1", _ROW.join(filter(None, lines)))
+    return re.sub(r"\s+([.,)\]])", r"\1", " ".join(text.split()))
 
 
 def readable_formula(latex):

@@ -13,7 +13,7 @@ const notesSearch = (() => {
     title: 0.45, heading: 0.4, phrases: 0.46, length: 0.57, saturation: 0.9,
     name: 1.6, word: 1.2, whole: 1.2, number: 2, short: 0.9, loose: 0.5, part: 0.6,
     pair: 1.5, near: 0.45, phrase: 2,
-    exact: 8, lesson: 18, taught: 1.6, page: 0.11, cover: 0.34, book: 0.5, side: 0.7, line: 0.2,
+    exact: 8, lesson: 18, taught: 1.6, page: 0.11, cover: 0.34, book: 0.5, side: 0.7, sentence: 0.2,
   };
   // 가르치는 자리가 먼저입니다. 목록과 표와 더 깊은 쪽은 그 뒤입니다.
   const PLACES = {
@@ -49,7 +49,7 @@ const notesSearch = (() => {
   const WORDS = /\d+(?:\.\d+)*e-\d+|[a-z가-힣\d.√]+/g;
   const HANGUL = /[가-힣]/;
   const GAP = "[\\s_–-]*";
-  const LINE_END = /[.?!] |\n|$/g; // 문장이나 표의 행이 끝나는 곳
+  const SENTENCE_END = /[.?!] |$/g; // 문장이 끝나는 곳
   const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
   /** 대소문자와 붙여 쓴 이름을 고릅니다: MultiHeadAttention → multi head attention */
@@ -122,7 +122,7 @@ const notesSearch = (() => {
       const { page, heading, fields } = section;
       section.shelf = page.split("/", 2).join("/"); // API의 쪽들은 한 쪽으로 셉니다
       section.size = fields[2].length + fields[3].length;
-      section.ends = [...fields[2].matchAll(LINE_END)].map(({ index }) => index);
+      section.ends = [...fields[2].matchAll(SENTENCE_END)].map(({ index }) => index);
       section.place = (PLACES[section.shelf] ?? PLACES[page.split("/")[0]] ?? 1) * (SIDE.test(heading) ? WEIGHT.side : 1);
     }
     // 붙여 친 이름: lora → lo ra. tidy가 LoRA를 그렇게 나눕니다.
@@ -146,18 +146,18 @@ const notesSearch = (() => {
     return n;
   };
 
-  /** 말이 나오는 문장과 행의 번호 */
-  function linesWith(regex, { fields: [, , text], ends }) {
+  /** 말이 나오는 문장의 번호 */
+  function sentencesWith(regex, { fields: [, , text], ends }) {
     const found = new Set();
-    let line = 0;
+    let at = 0;
     for (const { index } of text.matchAll(regex)) {
-      while (ends[line] < index) line += 1;
-      found.add(line);
+      while (ends[at] < index) at += 1;
+      found.add(at);
     }
     return found;
   }
 
-  /** 절마다 [제목, 절의 제목, 글, 코드, 찾는 말]에 몇 번, 글의 어느 줄에 나오는지. 한 번만 셉니다. */
+  /** 절마다 [제목, 절의 제목, 글, 코드, 찾는 말]에 몇 번, 글의 어느 문장에 나오는지. 한 번만 셉니다. */
   function count(source) {
     if (!counts.has(source)) {
       const regex = new RegExp(source, "g");
@@ -167,7 +167,7 @@ const notesSearch = (() => {
         const [title, ...rest] = section.fields;
         if (!titles.has(title)) titles.set(title, times(title, regex));
         const n = [titles.get(title), ...rest.map((text) => times(text, regex))];
-        if (n.some(Boolean)) found.push([i, n, linesWith(regex, section)]);
+        if (n.some(Boolean)) found.push([i, n, sentencesWith(regex, section)]);
       });
       if (counts.size > 300) counts.clear();
       counts.set(source, found);
@@ -387,7 +387,7 @@ const notesSearch = (() => {
 
   // 점수 ----------------------------------------------------------------------
 
-  /** 절마다 [낱말의 점수, 찾은 말의 무게, 줄마다 그 줄에 모인 말의 점수] */
+  /** 절마다 [낱말의 점수, 찾은 말의 무게, 문장마다 거기에 모인 말의 점수] */
   function weigh(terms, only) {
     const scores = new Map();
     for (const { source, weight, shown } of terms) {
@@ -397,7 +397,7 @@ const notesSearch = (() => {
       const [inTitle, inHeading, inText, inPhrases] = [rare(0), rare(1), rarity(found.length), rare(4)];
       // 책의 이름에 든 말은 어디에나 맞으므로 자리를 알려 주지 않습니다.
       const worth = !only && found[0]?.[0] === 0 && found[0][1][0] ? weight * WEIGHT.book : weight;
-      for (const [i, [title, heading, text, code, phrases], lines] of found) {
+      for (const [i, [title, heading, text, code, phrases], sentences] of found) {
         const { size, first, order } = sections[i];
         const n = (text + code) / (1 - WEIGHT.length + (WEIGHT.length * size) / average);
         let gain = (inText * n) / (n + WEIGHT.saturation);
@@ -406,7 +406,7 @@ const notesSearch = (() => {
         if (title && order) gain += WEIGHT.title * inTitle * (first ? 1 : 0.5);
         const [score, met, together] = scores.get(i) ?? [0, 0, new Map()];
         if (shown.length) {
-          for (const line of lines) together.set(line, (together.get(line) ?? 0) + worth * inText);
+          for (const at of sentences) together.set(at, (together.get(at) ?? 0) + worth * inText);
         }
         scores.set(i, [score + worth * gain, met + (shown.length ? weight : 0), together]);
       }
@@ -427,10 +427,10 @@ const notesSearch = (() => {
       const lesson = lessons.has(section.id);
       if (!scores.has(i) && !lesson) return;
       const [sum, met, together] = scores.get(i) ?? [0, 0, new Map()];
-      const line = Math.max(0, ...together.values()); // 말이 가장 많이 모인 줄
+      const sentence = Math.max(0, ...together.values()); // 말이 가장 많이 모인 문장
       const exact = targets.includes(section.flat) && section.order
         && (code || section.shelf !== "reference/api");
-      let score = (sum + WEIGHT.line * line) * (1 - WEIGHT.cover * (1 - met / total)) * section.place;
+      let score = (sum + WEIGHT.sentence * sentence) * (1 - WEIGHT.cover * (1 - met / total)) * section.place;
       if (lesson) score += only ? WEIGHT.lesson : WEIGHT.taught;
       else if (only && !meant.length && section.first
         && targets.some((name) => section.flat.endsWith(name))) score += WEIGHT.lesson;
