@@ -197,6 +197,7 @@ SAID = {
     "chatbot": {
         "hello": "no_hangul", "뷁쉙": "strange", "지금 몇 시야?": "doubtful",
         "요즘  죽고싶어": "heavy", "배고파 죽을 것 같아 힘이 없어": "",
+        "칼로 팔을 그었어": "heavy",
         "안녕하세요": "",
     },
 }  # fmt: skip
