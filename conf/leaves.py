@@ -96,11 +96,12 @@ def _clean(body):
         for child in [*node.children]:
             node.parent.insert_before(child, node)
         node.parent.remove_child(node)
-    for box in body.query(".playground, .speak"):
-        words = Text("이 상자는 사이트에서 움직입니다.")
-        empty = Element("div", box.attrs, "html")
-        empty.append_child(words)
-        box.parent.replace_child(empty, box)
+    for node in body.query(".playground > *, .speak > *"):
+        node.parent.remove_child(node)
+    for box in body.query(".playground, .speak, .tn-widget"):
+        words = Element("p", {}, "html")
+        words.append_child(Text("이 상자는 사이트에서 움직입니다."))
+        box.append_child(words)
 
 
 def _follow_epub(body):

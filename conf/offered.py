@@ -40,12 +40,18 @@ def pack():
 
 
 def offer():
-    """받아 갈 것을 사이트에 두고 첫 쪽에서 잇습니다. 책을 묶은 뒤에도 부릅니다."""
+    """받아 갈 것을 사이트에 두고 첫 쪽에서 잇습니다. 책을 묶은 뒤에도 부릅니다.
+
+    사이트보다 먼저 만든 책과 소스는 글이 다를 수 있으므로 잇지 않습니다.
+    """
     for old in SITE.glob("transformer[-_]notes*.*"):
         old.unlink()
     links = []
+    built = BUILD / "doctrees" / "inputs"  # 글이 달라져 다시 지을 때마다 적습니다
     for pattern, label in OFFERED.items():
         for path in BUILD.glob(pattern):
+            if path.suffix != ".whl" and path.stat().st_mtime < built.stat().st_mtime:
+                continue  # 앞의 글로 만든 것입니다
             shutil.copy2(path, SITE)
             size = f"{path.stat().st_size / 1e6:.0f} MB"
             links.append(f'<a href="{path.name}" download>{label}</a>({size})')

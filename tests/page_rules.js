@@ -77,6 +77,18 @@ return {
     link.href.baseVal === undefined
       ? link.href : new URL(link.href.baseVal, document.baseURI).href))],
 
+  // axe는 요소의 수만큼 걸립니다. 코드의 낱말 수천 개는 보이는 것을 자리와 종류마다 셋만
+  // 요소로 남기고 글로 바꿉니다.
+  thin_code: () => {
+    const seen = new Map();
+    for (const word of all("pre span:not([id], :has(*))")) {
+      let way = `${word.checkVisibility()}/`;
+      for (let e = word; e; e = e.parentElement) way += `${e.className}/`;
+      seen.set(way, (seen.get(way) ?? 0) + 1);
+      if (seen.get(way) > 3) word.replaceWith(word.textContent);
+    }
+  },
+
   // 같은 바탕에 같은 색과 크기로 적힌 글은 셋까지만 표를 답니다. 코드의 낱말 수천 개에서
   // axe가 같은 명암비를 다시 재지 않게 합니다.
   mark_contrasts: () => {

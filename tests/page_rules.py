@@ -46,7 +46,6 @@ def faults(page):
         found.extend(Fault(where, rule, str(one)) for one in broken)
 
     add("1280", "links", filter(_dead, _ask(page, "links")))
-    add("light", "axe", _axe(page, "light"))
     for width, rules in AT.items():
         page.set_viewport_size({"width": width, "height": DESKTOP["height"]})
         for rule in rules:
@@ -54,6 +53,8 @@ def faults(page):
         if width in SMALLEST:
             add(f"{width}", "letters", _small_letters(page, SMALLEST[width]))
     page.set_viewport_size(DESKTOP)
+    _ask(page, "thin_code")
+    add("light", "axe", _axe(page, "light"))
     add("light", "quiet", page.trouble)
     page.trouble.clear()
 

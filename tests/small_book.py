@@ -34,9 +34,11 @@ API = """
 ```
 """
 
-#: 작은 책의 쪽이 쓰지 않는 모듈. 있으면 지을 때마다 그 소스의 쪽도 짓습니다.
+#: 작은 책의 쪽이 쓰지 않는 것. 있으면 지을 때마다 모듈의 소스의 쪽을 짓고, 첫 쪽의
+#: 모델을 스크립트로 옮깁니다.
 LEFT_OUT = shutil.ignore_patterns(
-    "__pycache__", "checker", "corpora", "decoding", "training", "variants", "widgets"
+    *("checker", "cli", "corpora", "decoding", "training", "variants", "widgets"),
+    *("__pycache__", "*.safetensors"),
 )
 
 

@@ -1,12 +1,15 @@
 """``make epub``와 ``make pdf``: 지은 사이트가 그대로 책 한 권이 된다."""
 
+import importlib
+import os
 import posixpath
 import re
+import time
 import xml.etree.ElementTree as ElementTree
 from zipfile import ZIP_STORED, ZipFile
 
 import pytest
-from built_site import CHROMIUM
+from built_site import CHROMIUM, ROOT
 from others import needs
 from pypdf import PdfReader
 
@@ -43,7 +46,7 @@ $$ (eq-both)
 
 ```{raw} html
 <style>.still :is(b, i) { color: red } .still b { color: green }</style>
-<div class="still"><form><input checked></form><b>멈춘 그림<br>아래</b>
+<div class="still tn-widget"><form><input checked></form><b>멈춘 그림<br>아래</b>
 <svg viewBox="0 0 9 9" role="group"><a href="second.html"><text>쪽</text></a></svg>
 <script>document.write("움직임")</script></div>
 ```
@@ -145,6 +148,7 @@ def test_formulas_pictures_and_words_stay_and_scripts_do_not(inside):
         "<msqrt>",
         "답입니다",
         "멈춘 그림<br/>",
+        "이 상자는 사이트에서 움직입니다.",
         "padding_mask",
         "_images/dot",
     ):
@@ -167,11 +171,29 @@ def test_korean_fonts_come_along(inside):
 
 def test_the_first_page_leads_to_what_was_made_and_to_nothing_else(whole):
     index = (whole.html / "index.html").read_text("utf-8")
-    (offered,) = re.findall('<p id="offered">.*?</p>', index)
-    names = re.findall('href="([^"]+)"', offered)
+    (links,) = re.findall('<p id="offered">.*?</p>', index)
+    names = re.findall('href="([^"]+)"', links)
     kinds = [name.rpartition(".")[2] for name in names]
     assert kinds == ["whl", "epub", *["pdf"] * pdf(whole).exists(), "gz"]
     assert all((whole.html / name).exists() for name in names)
+
+
+def test_what_is_older_than_the_site_is_not_offered(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "conf")
+    offered = importlib.import_module("offered")
+    monkeypatch.setattr(offered, "BUILD", tmp_path)
+    monkeypatch.setattr(offered, "SITE", tmp_path / "html")
+    for name in ("html/index.html", "doctrees/inputs", "wheel/0/transformer_notes.whl"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text('<p id="offered"></p>')
+    for kind, age in (("epub", -9), ("pdf", 9)):
+        book = tmp_path / f"transformer-notes.{kind}"
+        book.write_bytes(b"")
+        os.utime(book, (time.time() + age,) * 2)
+    offered.offer()
+    index = (tmp_path / "html" / "index.html").read_text("utf-8")
+    links = re.findall(r'href="[^"]+\.(\w+)"', index)
+    assert links == ["whl", "pdf"]
 
 
 def plant(folder, body):

@@ -254,6 +254,22 @@ def test_model_equals_torch_and_its_weights_come_back(norm_first, case, others):
 
 
 @needs_torch
+@both_norms
+def test_one_graph_of_the_torch_model_takes_every_size(norm_first):
+    """ONNX로 내보낼 때에 그리는 그래프입니다."""
+    sizes = {"d_model": 8, "num_heads": 2, "num_layers": 1, "d_ff": 4}
+    twin = pytorch.to_torch(
+        Transformer(TransformerConfig(9, norm_first=norm_first, **sizes))
+    )
+    example = [torch.ones(2, length, dtype=torch.int64) for length in (3, 4)]
+    every = [dict.fromkeys((0, 1), torch.export.Dim.AUTO)] * 2
+    graph = torch.export.export(twin, tuple(example), dynamic_shapes=every)
+    ids = torch.tensor([[5, 6, 7, 8, 0]]), torch.tensor([[1, 2]])
+    with torch.inference_mode():
+        torch.testing.assert_close(graph.module()(*ids), twin(*ids))
+
+
+@needs_torch
 @given(case=cases())
 def test_another_epsilon_is_noticed(case):
     with pytest.raises(AssertionError):  # Keras의 기본값

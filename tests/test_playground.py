@@ -50,17 +50,6 @@ def sentences(name, count):
     return random.Random(7).sample(sorted(set(found)), count)
 
 
-@pytest.fixture(params=[25, pytest.param(500, marks=pytest.mark.slow)])
-def count(request):
-    """모델마다 견줄 글의 수."""
-    return request.param
-
-
-def texts(name, count):
-    odd = odd_texts(count // 5)
-    return odd + sentences(name, count - len(odd))
-
-
 @functools.cache
 def opened(name):
     return trained.open_model(name)
@@ -79,6 +68,19 @@ def expected_reading(name, text):
         return {"error": refusal}
     ids = opened(name).tokenizer.encode(text, eos=True).tolist()
     return {"ids": ids, "warning": warning}
+
+
+@functools.cache
+def readings(name):
+    """모델마다 글 500개와, 명령줄이 읽은 것."""
+    odd = odd_texts(100)
+    texts = odd + sentences(name, 500 - len(odd))
+    return [(text, expected_reading(name, text)) for text in texts]
+
+
+def rows_of(name):
+    """읽은 것의 번호. 짧은 것이 먼저입니다."""
+    return sorted((one["ids"] for _, one in readings(name) if "ids" in one), key=len)
 
 
 @pytest.fixture(scope="module", params=models.available())
@@ -118,29 +120,22 @@ CLASSIFY = """rows => rows.map(ids =>
   [...notesTransformer.classify(model, ids).probabilities])"""
 
 
-def test_the_browser_reads_and_refuses_as_the_command_does(pair, count):
+def test_the_browser_reads_and_refuses_as_the_command_does(pair):
     name, page = pair
-    given = texts(name, count)
-    read = page.evaluate(READ, given)
-    expected = [expected_reading(name, text) for text in given]
-    refused = " ".join(one.get("error", "") for one in expected)
-    assert len(given) == count and "빈 글" in refused and "너무 깁니다" in refused
-    for text, ours, python in zip(given, read, expected):
+    read = page.evaluate(READ, [text for text, _ in readings(name)])
+    refused = " ".join(one.get("error", "") for _, one in readings(name))
+    assert "빈 글" in refused and "너무 깁니다" in refused
+    for ours, (text, python) in zip(read, readings(name), strict=True):
         assert ours == python, repr(text)
-
-
-def rows_of(name, count):
-    found = [expected_reading(name, text) for text in texts(name, count)]
-    return sorted((one["ids"] for one in found if "ids" in one), key=len)
 
 
 def batches(rows, size=64):
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def test_answers_and_their_probabilities_are_those_of_python(pair, count):
+def test_answers_and_their_probabilities_are_those_of_python(pair):
     name, page = pair
-    rows, model = rows_of(name, count), opened(name).model
+    rows, model = rows_of(name), opened(name).model
     if opened(name).task == "classify":
         ours = np.array(page.evaluate(CLASSIFY, rows))
         for part, found in zip(batches(rows), batches(ours)):
@@ -159,12 +154,11 @@ def test_answers_and_their_probabilities_are_those_of_python(pair, count):
             np.testing.assert_allclose(np.exp(logs), np.exp(python), rtol=1e-4)
 
 
-def test_beams_and_their_scores_are_those_of_python(pair, count):
+def test_beams_and_their_scores_are_those_of_python(pair):
     name, page = pair
     if opened(name).task == "classify":
         return
-    rows = rows_of(name, count)
-    rows = random.Random(1).sample(rows, min(len(rows), count // 5))
+    rows = random.Random(1).sample(rows_of(name), 20)
     ours = page.evaluate(BEAM, rows)
     ids, scores = beam_search(
         opened(name).model, pad_rows(rows), 2, 3, return_beams=True
@@ -197,6 +191,7 @@ SAID = {
     "chatbot": {
         "hello": "no_hangul", "뷁쉙": "strange", "지금 몇 시야?": "doubtful",
         "요즘  죽고싶어": "heavy", "배고파 죽을 것 같아 힘이 없어": "",
+        "칼로 팔을 그었어": "heavy",
         "안녕하세요": "",
     },
 }  # fmt: skip
@@ -237,8 +232,10 @@ def ask(page, text):
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_the_box_says_what_the_command_says(visit, name):
+def test_the_box_says_what_the_command_says(visit, name, monkeypatch):
     """같은 글에 같은 답, 같은 확신, 같은 말. 쪽은 그 모델의 상자로 시작합니다."""
+    model = opened(name)
+    monkeypatch.setattr(trained, "open_model", lambda *_: model)
     page = visit(f"practice/{PRACTICE[name]}.html")
     assert not page.locator(".models").is_visible()
     words = cli_answers.REMARKS["words"]

@@ -142,15 +142,17 @@ def test_all_processes_hold_the_same_weights(together):
     assert all(map(np.array_equal, weights, other_weights))
 
 
-@pytest.mark.parametrize("victim", [0, 1])
-def test_after_a_death_the_same_command_ends_with_the_same_weights(
-    victim, together, tmp_path
+def test_after_two_deaths_the_same_command_ends_with_the_same_weights(
+    together, tmp_path
 ):
-    workers = start_workers(tmp_path / "run", ["0.npz", "1.npz"], death=(victim, 8))
-    codes, outputs = finish(workers)
-    assert codes[victim] == -signal.SIGKILL
-    assert codes[1 - victim] != 0, "살아남은 쪽은 혼자 배우지 않고 멈춥니다"
-    assert (tmp_path / "run" / "step-6.index").exists()
+    """한 번은 저장하는 쪽(0)이, 이어 가다가 또 한 번은 다른 쪽이 죽습니다."""
+    for victim, step, saved in ((0, 8, 6), (1, 14, 12)):
+        results = ["0.npz", "1.npz"]
+        workers = start_workers(tmp_path / "run", results, death=(victim, step))
+        codes, _ = finish(workers)
+        assert codes[victim] == -signal.SIGKILL
+        assert codes[1 - victim] != 0, "살아남은 쪽은 혼자 배우지 않고 멈춥니다"
+        assert (tmp_path / "run" / f"step-{saved}.index").exists()
     again = learn_together(tmp_path)
     for (_, history, weights), (_, expected_history, expected) in zip(again, together):
         assert history == expected_history

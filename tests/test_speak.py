@@ -70,6 +70,8 @@ def test_the_answer_and_the_doors_are_in_the_first_view(visit):
         for part in parts:
             box = page.locator(part).locator("..").bounding_box()
             assert box["y"] + box["height"] <= height, (part, box)
+        words = page.locator(".doors p").all()
+        assert len(words) == 6 and all(word.is_visible() for word in words)
 
 
 def test_without_scripts_the_box_shows_the_answer_that_the_script_ends_with(visit, tab):

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import live_cells
 import page_rules
@@ -162,6 +163,22 @@ def apart(text):
     """출력의 글과 그 안의 실수."""
     number = r"-?\d+\.\d*(?:e[-+]\d+)?"
     return re.sub(number, "#", text).split(), re.findall(number, text)
+
+
+def test_every_page_keeps_what_its_own_cells_need_first(tmp_path):
+    for path in LECTURES + DEEPER:
+        page = f"{path.parent.name}/{path.stem}"
+        kept = SITE / "_static" / "live" / f"{page}.js"
+        needed = [before for _, before in live_cells.live(path)]
+        assert kept.exists() == bool(needed), page
+        if needed:
+            script = kept.read_text("utf-8").removeprefix("notesRuntime(")
+            assert json.loads(script.removesuffix(");\n")) == needed, page
+    old = tmp_path / "_static" / "live" / "lectures" / "old.js"
+    old.parent.mkdir(parents=True)
+    old.write_text("")
+    live_cells.write(SimpleNamespace(outdir=tmp_path), "lectures/old", "", {}, None)
+    assert not old.exists()
 
 
 def test_a_cell_prints_in_the_browser_what_the_page_prints(visit):

@@ -102,6 +102,7 @@ class TorchTransformer(nn.Module):
             self.embed(self.target_embedding, target_ids),
             memory,
             tgt_mask=later.to(target_ids.device),
+            tgt_is_causal=True,
             tgt_key_padding_mask=target_hidden,
             memory_key_padding_mask=source_hidden,
         )

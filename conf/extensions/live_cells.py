@@ -121,13 +121,13 @@ def mark(app, doctree):
 
 
 def write(app, pagename, templatename, context, doctree):
+    path = Path(app.outdir, "_static", "live", f"{pagename}.js")
+    path.unlink(missing_ok=True)  # 지난 빌드의 것
     found = doctree.findall(nodes.container) if doctree else ()
     if setups := [node["setup"] for node in found if "setup" in node]:
-        folder = Path(app.outdir, "_static", "live")
-        folder.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(setups, ensure_ascii=False)
-        name = f"{pagename.rpartition('/')[2]}.js"
-        (folder / name).write_text(f"notesRuntime({text});\n", encoding="utf-8")
+        path.write_text(f"notesRuntime({text});\n", encoding="utf-8")
 
 
 def setup(app):

@@ -59,8 +59,8 @@
   }
 
   /** 절의 주소. 도착한 쪽이 찾은 말을 칠하도록 본문에 있는 그대로의 말을 덧붙입니다. */
-  function address(section, terms, text = section.text) {
-    const words = [...text.matchAll(marker(terms))]
+  function address(section, terms, { text, heading, code } = section) {
+    const words = [...`${text} ${heading} ${code}`.matchAll(marker(terms))]
       .flatMap(([found]) => found.toLowerCase().split(/\s+/)).filter((word) => word.length > 1);
     const marked = [...new Set(words)].slice(0, 6).join(" ");
     const query = marked ? `?highlight=${encodeURIComponent(marked)}` : "";
@@ -73,7 +73,7 @@
     const shown = best.text ? best : hits.map(({ section }) => section) // 글이 없는 장의 제목이면
       .find(({ text }) => text.search(marker(terms)) >= 0) ?? best; // 그 장에서 다음 절의 글
     const link = element("a", "");
-    link.href = address(best, terms, shown.text);
+    link.href = address(best, terms, shown);
     const where = element("span", "where", best.title);
     if (best.heading !== best.title) where.append(" — ", element("strong", "", best.heading));
     link.append(where, snippet(shown, terms));

@@ -13,7 +13,7 @@ const notesSearch = (() => {
     title: 0.45, heading: 0.4, phrases: 0.46, length: 0.57, saturation: 0.9,
     name: 1.6, word: 1.2, whole: 1.2, number: 2, short: 0.9, loose: 0.5, part: 0.6,
     pair: 1.5, near: 0.45, phrase: 2,
-    exact: 8, lesson: 18, taught: 1.6, page: 0.11, cover: 0.34, book: 0.5, side: 0.7,
+    exact: 8, lesson: 18, taught: 1.6, page: 0.11, cover: 0.34, book: 0.5, side: 0.7, sentence: 0.2,
   };
   // 가르치는 자리가 먼저입니다. 목록과 표와 더 깊은 쪽은 그 뒤입니다.
   const PLACES = {
@@ -49,6 +49,7 @@ const notesSearch = (() => {
   const WORDS = /\d+(?:\.\d+)*e-\d+|[a-z가-힣\d.√]+/g;
   const HANGUL = /[가-힣]/;
   const GAP = "[\\s_–-]*";
+  const SENTENCE_END = /[.?!] |$/g; // 문장이 끝나는 곳
   const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
   /** 대소문자와 붙여 쓴 이름을 고릅니다: MultiHeadAttention → multi head attention */
@@ -121,6 +122,7 @@ const notesSearch = (() => {
       const { page, heading, fields } = section;
       section.shelf = page.split("/", 2).join("/"); // API의 쪽들은 한 쪽으로 셉니다
       section.size = fields[2].length + fields[3].length;
+      section.ends = [...fields[2].matchAll(SENTENCE_END)].map(({ index }) => index);
       section.place = (PLACES[section.shelf] ?? PLACES[page.split("/")[0]] ?? 1) * (SIDE.test(heading) ? WEIGHT.side : 1);
     }
     // 붙여 친 이름: lora → lo ra. tidy가 LoRA를 그렇게 나눕니다.
@@ -144,7 +146,18 @@ const notesSearch = (() => {
     return n;
   };
 
-  /** 절마다 [제목, 절의 제목, 글, 코드, 찾는 말]에 몇 번 나오는지. 찾은 말은 다시 세지 않습니다. */
+  /** 말이 나오는 문장의 번호 */
+  function sentencesWith(regex, { fields: [, , text], ends }) {
+    const found = new Set();
+    let at = 0;
+    for (const { index } of text.matchAll(regex)) {
+      while (ends[at] < index) at += 1;
+      found.add(at);
+    }
+    return found;
+  }
+
+  /** 절마다 [제목, 절의 제목, 글, 코드, 찾는 말]에 몇 번, 글의 어느 문장에 나오는지. 한 번만 셉니다. */
   function count(source) {
     if (!counts.has(source)) {
       const regex = new RegExp(source, "g");
@@ -154,7 +167,7 @@ const notesSearch = (() => {
         const [title, ...rest] = section.fields;
         if (!titles.has(title)) titles.set(title, times(title, regex));
         const n = [titles.get(title), ...rest.map((text) => times(text, regex))];
-        if (n.some(Boolean)) found.push([i, n]);
+        if (n.some(Boolean)) found.push([i, n, sentencesWith(regex, section)]);
       });
       if (counts.size > 300) counts.clear();
       counts.set(source, found);
@@ -374,7 +387,7 @@ const notesSearch = (() => {
 
   // 점수 ----------------------------------------------------------------------
 
-  /** 절마다 [낱말의 점수, 찾은 말의 무게] */
+  /** 절마다 [낱말의 점수, 찾은 말의 무게, 문장마다 거기에 모인 말의 점수] */
   function weigh(terms, only) {
     const scores = new Map();
     for (const { source, weight, shown } of terms) {
@@ -384,15 +397,18 @@ const notesSearch = (() => {
       const [inTitle, inHeading, inText, inPhrases] = [rare(0), rare(1), rarity(found.length), rare(4)];
       // 책의 이름에 든 말은 어디에나 맞으므로 자리를 알려 주지 않습니다.
       const worth = !only && found[0]?.[0] === 0 && found[0][1][0] ? weight * WEIGHT.book : weight;
-      for (const [i, [title, heading, text, code, phrases]] of found) {
+      for (const [i, [title, heading, text, code, phrases], sentences] of found) {
         const { size, first, order } = sections[i];
         const n = (text + code) / (1 - WEIGHT.length + (WEIGHT.length * size) / average);
         let gain = (inText * n) / (n + WEIGHT.saturation);
         if (heading) gain += WEIGHT.heading * inHeading;
         if (phrases) gain += WEIGHT.phrases * inPhrases;
         if (title && order) gain += WEIGHT.title * inTitle * (first ? 1 : 0.5);
-        const [score, met] = scores.get(i) ?? [0, 0];
-        scores.set(i, [score + worth * gain, met + (shown.length ? weight : 0)]);
+        const [score, met, together] = scores.get(i) ?? [0, 0, new Map()];
+        if (shown.length) {
+          for (const at of sentences) together.set(at, (together.get(at) ?? 0) + worth * inText);
+        }
+        scores.set(i, [score + worth * gain, met + (shown.length ? weight : 0), together]);
       }
     }
     return scores;
@@ -410,10 +426,11 @@ const notesSearch = (() => {
     sections.forEach((section, i) => {
       const lesson = lessons.has(section.id);
       if (!scores.has(i) && !lesson) return;
-      const [sum, met] = scores.get(i) ?? [0, 0];
+      const [sum, met, together] = scores.get(i) ?? [0, 0, new Map()];
+      const sentence = Math.max(0, ...together.values()); // 말이 가장 많이 모인 문장
       const exact = targets.includes(section.flat) && section.order
         && (code || section.shelf !== "reference/api");
-      let score = sum * (1 - WEIGHT.cover * (1 - met / total)) * section.place;
+      let score = (sum + WEIGHT.sentence * sentence) * (1 - WEIGHT.cover * (1 - met / total)) * section.place;
       if (lesson) score += only ? WEIGHT.lesson : WEIGHT.taught;
       else if (only && !meant.length && section.first
         && targets.some((name) => section.flat.endsWith(name))) score += WEIGHT.lesson;

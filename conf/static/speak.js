@@ -12,7 +12,6 @@
   const [read, written] = sheet.querySelectorAll("ol");
   const [svg, lines] = [sheet.querySelector("svg"), sheet.querySelector("g")];
   const { model: models, text } = form.elements;
-  const button = form.querySelector("[type=submit]");
   const HEIGHT = svg.viewBox.baseVal.height;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -105,7 +104,6 @@
       const steps = [...T.generate(model, ids)];
       draw(model, ids, steps);
       seen.ariaLive = "off"; // 쓰는 동안에는 다 쓴 답만 읽어 줍니다
-      button.textContent = "건너뛰기";
       for (const item of written.children) item.classList.add("waiting");
       for (const [at, item] of [...written.children].entries()) {
         item.classList.remove("waiting");
@@ -127,12 +125,11 @@
     }
     asked = null;
     seen.ariaLive = "polite";
-    button.textContent = "답하기";
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (asked === question()) pace = 0;
+    if (asked === question()) pace = 0; // 남은 답을 바로 씁니다
     else answer();
   });
   for (const radio of models) {

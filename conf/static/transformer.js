@@ -392,7 +392,6 @@ const notesTransformer = (() => {
       name: "글", length: ids.length, longest: card.longest_source,
       most: config.max_length - (task === "classify" ? 0 : MAX_EXTRA),
       letters: shortened(unknown.join(" ")),
-      count: letters.length, pieces: ids.length - 1,
     };
     const missing = (rule) =>
       rule && !new RegExp(rule[0], "u").test(readable) && rule[1];
@@ -400,7 +399,7 @@ const notesTransformer = (() => {
       || (letters.every((letter) => unknown.includes(letter)) && "strange")
       || missing(rules.refuse)
       || (isHeavy(rules, tokenizer.normalize(readable)) && "heavy")
-      || (values.pieces > rules.pieces * values.count && "broken");
+      || (ids.length - 1 > rules.pieces * letters.length && "broken");
     if (refusal) throw new Error(say(refusal, values));
     const long = values.length > values.longest && "longer";
     const notes = [unknown.length ? "unknown" : long, missing(rules.warn)];

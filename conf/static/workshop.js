@@ -61,7 +61,7 @@
   }
 
   // NumPy만으로 실행되는 셀마다 고쳐 보는 단추를 답니다
-  const page = location.pathname.split("/").pop().replace(/\.html$/, "");
+  const page = location.pathname.split("/").slice(-2).join("/").replace(/\.html$/, "");
   const cells = old ? [] : document.querySelectorAll(".cell.live");
   cells.forEach((cell, place) => {
     const button = document.createElement("button");

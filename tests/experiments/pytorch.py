@@ -1,4 +1,7 @@
-"""「PyTorch로 옮기기」가 읽는 것: 딸린 모델을 옮겨 로짓과 그리디의 답을 견줍니다."""
+"""「같은 모델을 PyTorch로」가 읽는 것: 딸린 모델을 옮기고 내보내 로짓을 견줍니다.
+
+PyTorch와 ONNX가 있어야 합니다: ``pip install torch onnxscript onnxruntime``.
+"""
 
 import os
 
@@ -26,6 +29,7 @@ TEXTS = {
 }
 SETTINGS = {"texts": TEXTS}
 PLAN = [{"what": name} for name in TEXTS]
+PACKAGES = "torch", "onnxscript", "onnxruntime"
 
 
 def answered(name):
@@ -45,18 +49,22 @@ def measure(what):
 
     model, source_ids, target_ids, logits = answered(what)
     module = to_torch(model)
-    both = [torch.from_numpy(np.int64(ids)) for ids in (source_ids, target_ids)]
+    both = [np.int64(ids) for ids in (source_ids, target_ids)]
     with torch.inference_mode():
-        theirs = module(*both)
+        theirs = module(*map(torch.from_numpy, both)).numpy()
     back = from_torch(module)
     real = np.asarray(target_ids) != 0
-    same = theirs.numpy().argmax(-1) == logits.argmax(-1)
+
+    def compared(found):
+        same = found.argmax(-1) == logits.argmax(-1)
+        gap = np.abs(found - logits)
+        return {"same": int(same[real].sum()), "gap": float(gap[real].max())}
+
     return {
-        "parameters": sum(weight.numel() for weight in module.parameters()),
         "tokens": int(real.sum()),
-        "same": int(same[real].sum()),
-        "gap": float(np.abs(theirs.numpy() - logits)[real].max()),
         "largest": float(np.abs(logits)[real].max()),
+        "torch": compared(theirs),
+        "onnx": compared(exported(module)(*both)),
         "back": all(
             np.array_equal(a, b)
             for a, b in zip(model.weights, back.weights, strict=True)
@@ -64,12 +72,27 @@ def measure(what):
     }
 
 
+def exported(module):
+    """쪽의 코드처럼 ONNX로 내보낸 것을, 다른 크기의 글을 받는 함수로."""
+    import torch
+    from onnxruntime import InferenceSession
+
+    program = torch.onnx.export(
+        module,
+        (torch.ones(2, 3, dtype=torch.int64), torch.ones(2, 4, dtype=torch.int64)),
+        dynamic_shapes=({0: "batch", 1: "length_s"}, {0: "batch", 1: "length_t"}),
+    )
+    session = InferenceSession(program.model_proto.SerializeToString())
+    names = [given.name for given in session.get_inputs()]
+    return lambda *both: session.run(None, dict(zip(names, both)))[0]
+
+
 def probe():
     """로짓의 크기. 모델이나 계산이 달라지면 달라집니다."""
     return {name: float(np.abs(answered(name)[-1]).mean()) for name in TEXTS}
 
 
-EXPERIMENT = Experiment(__file__, SETTINGS, PLAN, measure, probe, ("torch",))
+EXPERIMENT = Experiment(__file__, SETTINGS, PLAN, measure, probe, PACKAGES)
 
 if __name__ == "__main__":
     EXPERIMENT.main()

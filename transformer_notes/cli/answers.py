@@ -49,8 +49,6 @@ def reading(opened, text, name="글"):
         "most": opened.max_length,
         "longest": opened.longest_source,
         "letters": pairs.shortened(" ".join(unknown)),
-        "count": len(letters),
-        "pieces": pieces,
     }
     require(length <= opened.max_length, remark("long", **values))
     refusals = [
