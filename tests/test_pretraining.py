@@ -1,5 +1,8 @@
 """먼저 배우기: 가리는 규칙, 배치, 앞만 보는 몸통, 미세 조정."""
 
+import dataclasses
+import itertools
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -7,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_notes import training
+from transformer_notes.checker import check
 from transformer_notes.classification import Classifier
 from transformer_notes.config import TransformerConfig
 from transformer_notes.pretraining import (
@@ -42,6 +46,10 @@ def test_masking_is_that_of_a_loop_over_tokens(seed):
             changed = 20 if number < 0.12 else others[place]
             expected = token if number >= 0.135 else changed, token
         assert (inputs[place], labels[place]) == expected
+
+
+def test_the_checker_has_nothing_to_say_of_the_book():
+    assert check(mask_tokens, "mask_tokens").passed
 
 
 def test_of_the_chosen_eight_in_ten_are_masked_and_one_is_kept():
@@ -102,11 +110,14 @@ def test_the_causal_body_sees_no_future_and_the_other_one_sees_all():
 
 
 def test_padding_and_neighbours_change_nothing():
-    for causal in (True, False):
-        model = body(causal)
-        alone = model.read([[5, 6, 3]])
-        together = model.read([[5, 6, 3, 0, 0], [9, 10, 11, 12, 3]])
-        np.testing.assert_allclose(together[:1, :3], alone, atol=1e-5)
+    for causal, pad in itertools.product((True, False), (0, 20)):
+        model = body(causal, dataclasses.replace(CONFIG, pad_id=pad))
+        alone, together = [[5, 6, 3]], [[5, 6, 3, pad, pad], [9, 10, 11, 12, 3]]
+        vectors = model.read(together)[:1, :3]
+        np.testing.assert_allclose(vectors, model.read(alone), atol=1e-5)
+        reader = FineTuned(model, 2)
+        logits = [reader((np.array(ids), None))[0] for ids in (alone, together)]
+        np.testing.assert_allclose(*logits, atol=1e-5)
 
 
 def test_logits_are_those_of_the_asked_places():

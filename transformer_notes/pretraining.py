@@ -54,6 +54,7 @@ def mask_tokens(token_ids, chance, random_ids, mask_id):
         >>> print(inputs, labels)
         [[10  6  9  5  3  0]] [[7 8 9 0 0 0]]
     """
+    token_ids, chance = np.asarray(token_ids), np.asarray(chance)
     ordinary = token_ids >= len(SPECIAL_TOKENS)
     chosen = ordinary & (chance < CHOSEN)
     inputs = np.where(chosen & (chance < REPLACED), random_ids, token_ids)
@@ -138,7 +139,7 @@ class LanguageModel(StopsKerasMask, keras.Model):
     모델입니다.
 
     Args:
-        config: `TransformerConfig`. 어휘 집합은 하나이고 패딩은 0번입니다.
+        config: `TransformerConfig`. 어휘 집합은 하나입니다.
         causal: 앞만 볼지.
         **kwargs: `keras.Model`의 인자 (`name`, `dtype`, `trainable`).
 
@@ -204,7 +205,7 @@ class LanguageModel(StopsKerasMask, keras.Model):
         """
         token_ids = _tensors.token_ids("token_ids", token_ids)
         length = tf.shape(token_ids)[1]
-        mask = padding_mask(token_ids)  # (batch, 1, 1, length)
+        mask = padding_mask(token_ids, self.config.pad_id)  # (batch, 1, 1, length)
         if self.causal:
             mask &= look_ahead_mask(length)  # (batch, 1, length, length)
         position = tf.range(length, dtype=tf.int64)
@@ -277,7 +278,8 @@ class FineTuned(StopsKerasMask, keras.Model):
 
     def call(self, inputs, training=None):
         source_ids = inputs[0]
-        x = mean_over(self.body.read(source_ids, training), source_ids != 0)
+        real = source_ids != self.body.config.pad_id  # (batch, length)
+        x = mean_over(self.body.read(source_ids, training), real)  # (batch, d_model)
         scores = self.linear(self.dropout(x, training=training))  # (batch, num_labels)
         scores = tf.cast(scores, keras.backend.result_type(scores.dtype, "float32"))
         return tf.pad(scores, [(0, 0), (1, 0)], constant_values=NEVER)[:, tf.newaxis]

@@ -691,7 +691,7 @@ def probe():
         tokenizer = learn_vocabulary("character" if name == "lstm" else "bpe", read)
         network = build(name, tokenizer.vocab_size, chosen(name)["dropout"])
         tokens = tokenizer.tokenize("최고!!!! ㅋㅋㅋㅋ １０점")
-        losses = first_losses(network, tokenizer, read, labels)
+        losses = first_losses(network, batches(tokenizer, read, labels))
         found[name] = [chosen(name), tokens, losses, network.count_params(), TRAINING]
     found["transformer"].append(chosen("linear"))  # 지울 것을 고르는 법의 하나입니다
     found["tuning"] = [CHOICES, TUNING_SHARE, TRAINING]
@@ -699,11 +699,11 @@ def probe():
     return found
 
 
-def first_losses(model, tokenizer, texts, labels, updates=2):
+def first_losses(model, data, updates=2):
     """갱신을 두 번 하며 잰 손실 셋."""
-    inputs, answers = batches(tokenizer, texts, labels).at(0)
     adam, losses = keras.optimizers.Adam(0.01), []
-    for _ in range(updates + 1):
+    for step in range(updates + 1):
+        inputs, answers = data.at(step)
         with tf.GradientTape() as tape:
             logits = model(inputs, training=False)
             loss = training.masked_cross_entropy(answers, logits)

@@ -419,25 +419,13 @@ def probe():
         keras.utils.set_random_seed(1)
         body = new_body(tokenizer.vocab_size, causal, 0.0)
         data = blank_batches(tokenizer, rows, 1, causal)
-        found[f"causal={causal}"] = first_losses(body, data)
+        found[f"causal={causal}"] = reviews.first_losses(body, data)
         pairs = label_pairs(tokenizer, texts, labels)
         data = training.Batches(pairs, SETTINGS["tokens"])
-        found[f"reading, causal={causal}"] = first_losses(FineTuned(body, 2), data)
+        found[f"reading, causal={causal}"] = reviews.first_losses(
+            FineTuned(body, 2), data
+        )
     return found
-
-
-def first_losses(model, data, updates=2):
-    """갱신을 두 번 하며 잰 손실 셋."""
-    adam, losses = keras.optimizers.Adam(0.01), []
-    for step in range(updates + 1):
-        inputs, answers = data.at(step)
-        with tf.GradientTape() as tape:
-            logits = model(inputs, training=False)
-            loss = training.masked_cross_entropy(answers, logits)
-        losses.append(rounded(loss))
-        gradients = tape.gradient(loss, model.trainable_variables)
-        adam.apply(gradients, model.trainable_variables)
-    return losses
 
 
 EXPERIMENT = Experiment(
