@@ -67,7 +67,7 @@ SETTINGS = {
     "words": [" 최악", " 최고"],
 }
 SHARES = 0.003, 0.01, 0.03, 0.1, 0.3, 1.0
-SEEDS = 1, 2, 3
+SEEDS = 1, 2, 3, 4, 5
 STARTS = "nothing", "masked", "causal", "causal_nothing", "linear"
 #: 검증할 글에서 가장 많이 맞힌 것을 시작마다 고릅니다. 레이블이 많으면 언제나 두 번
 #: 읽으므로 앞의 넷만 다르고, 신경망은 그 넷을 견줍니다.
