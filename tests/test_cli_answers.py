@@ -57,7 +57,7 @@ def test_answers_that_are_no_day_are_kept_back():
         ("2026-02-30", 1.0, "달력에 없는 날"),
         ("2050-01-01", 1.0, "배운 해"),
         ("1949-12-31", 1.0, "배운 해"),
-        ("2026-11", 1.0, "읽지 못했습니다: 2026-11."),
+        ("2026-11", 1.0, "읽지 못했습니다. 글을"),
         ("", 1.0, "비었습니다"),
     ):
         held, asked = cli_answers.judged(rules, text, certainty)
@@ -71,6 +71,17 @@ def test_below_the_second_threshold_it_asks_and_still_answers():
     held, asked = cli_answers.judged(rules, "답", 0.3)
     assert not held and "0.3000" in asked and "0.5" in asked
     assert cli_answers.judged(rules, "답", 0.6) == ("", "")
+    rules = cli_answers.REMARKS["rules"]["translate"]
+    for source, answer, *said in (
+        ('open(path, "rb")', 'openpath(rb")', ': open ".'),
+        ("See e.g. my_new_code.", "예를 들어 my_code를 보세요.", ": my_new_code."),
+        ("If none is given, nothing returns.", "없으면 아무것도 냅니다.", "부정하는"),
+        ("It can't be 3.", "4일 수 있습니다.", ": 3.", "부정하는"),
+        ("Tell whether or not f(3) is None.", "f(3)이 None인지 말합니다."),
+    ):
+        held, asked = cli_answers.judged(rules, answer, 0.9, source=source)
+        assert not held and all(one in asked for one in said), source
+        assert asked.count("견주어") == len(said), source
 
 
 def test_a_folder_of_dates_asks_back_by_itself(tmp_path):

@@ -67,7 +67,7 @@ def expected_reading(name, text):
     if refusal:
         return {"error": refusal}
     ids = opened(name).tokenizer.encode(text, eos=True).tolist()
-    return {"ids": ids, "warning": warning}
+    return {"ids": ids, "warning": warning, "text": text}
 
 
 @functools.cache
@@ -107,6 +107,10 @@ READ = """texts => texts.map(text => {
   try { return notesTransformer.read(model, text) }
   catch (error) { return {error: error.message} }
 })"""
+JUDGE = """pairs => pairs.map(([source, said]) => {
+  const {held, asked} = notesTransformer.judge(model, said, 0.9, source)
+  return [held, asked]
+})"""
 GREEDY = """rows => rows.map(ids => {
   const steps = [...notesTransformer.generate(model, ids)]
   return [steps.map(s => s.token), steps.map(s => s.log[s.token])]
@@ -127,6 +131,13 @@ def test_the_browser_reads_and_refuses_as_the_command_does(pair):
     assert "빈 글" in refused and "너무 깁니다" in refused
     for ours, (text, python) in zip(read, readings(name), strict=True):
         assert ours == python, repr(text)
+    texts = [text for text, _ in readings(name)]
+    pairs = list(zip(texts, texts[1:]))  # 앞의 글을 뒤의 글로 옮겼다고 합시다
+    said = page.evaluate(JUDGE, pairs)
+    rules = cli_answers.REMARKS["rules"][opened(name).task]
+    for ours, (source, answer) in zip(said, pairs, strict=True):
+        python = cli_answers.judged(rules, answer, 0.9, source=source)
+        assert tuple(ours) == python, (source, answer)
 
 
 def batches(rows, size=64):
@@ -182,6 +193,8 @@ SAID = {
     "translator": {
         "배고파": "no_english", "asdf qwer zxcv": "broken",
         "The weather is nice today.": "unsure", "Availability: Windows.": "doubtful",
+        "If no argument is given, nothing is returned.": "turned",
+        "Source code: Lib/webbrowser.py": "lost",
         "Return a copy of the list.": "",
     },
     "reviews": {
@@ -191,7 +204,7 @@ SAID = {
     "chatbot": {
         "hello": "no_hangul", "뷁쉙": "strange", "지금 몇 시야?": "doubtful",
         "요즘  죽고싶어": "heavy", "배고파 죽을 것 같아 힘이 없어": "",
-        "칼로 팔을 그었어": "heavy",
+        "칼로 팔을 그었어": "heavy", "ㅋㅋ": "", "헐": "doubtful",
         "안녕하세요": "",
     },
 }  # fmt: skip

@@ -43,7 +43,7 @@
 
   /** 글을 읽어, 한 스텝씩 나아갈 답을 마련합니다. */
   function begin(model) {
-    const { ids, warning } = T.read(model, text.value);
+    const { ids, warning, text: source } = T.read(model, text.value);
     tell(warning);
     const iterator = {
       greedy: () => T.generate(model, ids),
@@ -51,7 +51,9 @@
       sample: () => T.generate(model, ids, (log) =>
         T.draw(log, temperature.valueAsNumber)),
     }[how.value]();
-    run = { asked: asked(), model, ids, warning, iterator, steps: [], milliseconds: 0 };
+    run = {
+      asked: asked(), model, ids, warning, source, iterator, steps: [], milliseconds: 0,
+    };
     chooseViews();
     if (model.task === "classify") label();
   }
@@ -102,11 +104,11 @@
 
   /** 답을 다 쓴 다음에 확신을 적고, 믿기 어려우면 되묻습니다. */
   function finish() {
-    const { model, steps, warning, milliseconds } = run;
+    const { model, steps, source, warning, milliseconds } = run;
     const said = model.tokenizer.decode(steps.map(({ token }) => token));
     const logs = steps.map(({ token, log }) => log[token]);
     const certainty = Math.exp(logs.reduce((a, b) => a + b) / logs.length);
-    const { held, asked: doubtful } = T.judge(model, said, certainty);
+    const { held, asked: doubtful } = T.judge(model, said, certainty, source);
     const cut = steps.at(-1).token === T.EOS ? "" : T.cut();
     const place = weakest();
     const name = shown(model.tokenizer.tokens[steps[place].token]);

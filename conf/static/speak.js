@@ -100,7 +100,7 @@
       const model = await notesModel(models.value);
       if (mine !== turn) return;
       clear();
-      const { ids, warning } = T.read(model, text.value);
+      const { ids, warning, text: source } = T.read(model, text.value);
       const steps = [...T.generate(model, ids)];
       draw(model, ids, steps);
       seen.ariaLive = "off"; // 쓰는 동안에는 다 쓴 답만 읽어 줍니다
@@ -117,7 +117,7 @@
       const certainty = Math.exp(logs.reduce((a, b) => a + b) / logs.length);
       const words = logs.slice(0, -1); // 가장 망설인 토큰을 골라 둡니다
       select(Math.max(0, words.indexOf(Math.min(...words))));
-      const { held, asked: back } = T.judge(model, said, certainty);
+      const { held, asked: back } = T.judge(model, said, certainty, source);
       status.textContent = [held || said, back, warning].filter(Boolean).join(" ");
     } catch (error) {
       if (mine !== turn) return; // 그사이에 다른 것을 물었습니다

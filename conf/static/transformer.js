@@ -399,12 +399,13 @@ const notesTransformer = (() => {
       || (letters.every((letter) => unknown.includes(letter)) && "strange")
       || missing(rules.refuse)
       || (isHeavy(rules, tokenizer.normalize(readable)) && "heavy")
-      || (ids.length - 1 > rules.pieces * letters.length && "broken");
+      // 한두 글자에서는 맨 앞의 공백이 너무 무겁습니다.
+      || (ids.length - 1 > rules.pieces * Math.max(letters.length, 3) && "broken");
     if (refusal) throw new Error(say(refusal, values));
     const long = values.length > values.longest && "longer";
     const notes = [unknown.length ? "unknown" : long, missing(rules.warn)];
     const warning = notes.filter(Boolean).map((key) => say(key, values)).join(" ");
-    return { ids, warning };
+    return { ids, warning, text: readable };
   }
 
   /** 관용구를 지우고도 죽음, 병, 스스로 해침, 폭력의 말이 남는가. answers.py와 같습니다. */
@@ -423,16 +424,35 @@ const notesTransformer = (() => {
   // [낸 답] ----------------------------------------------------------------------
 
   /** 답을 내놓지 않을 까닭(held)과, 내놓고 되물을 까닭(asked). 없으면 빈 글입니다. */
-  function judge({ task }, text, certainty) {
-    const { years: [first, last] = [], least, doubt } = notesRemarks.rules[task];
+  function judge({ task }, text, certainty, source = "") {
+    const rules = notesRemarks.rules[task];
+    const { years: [first, last] = [], least, doubt } = rules;
+    const lost = missingMarks(rules, source, text);
     const values = {
       name: "글", answer: text, certainty: written(certainty), least, doubt, first, last,
+      lost: shortened(lost.join(" ")),
     };
     const held = (!text && "blank") || (first && notADay(text, first, last))
       || (certainty < least && "unsure");
-    const asked = !held && certainty < doubt && "doubtful";
-    return { held: held ? say(held, values) : "", asked: asked ? say(asked, values) : "" };
+    if (held) return { held: say(held, values), asked: "" };
+    const reasons = [certainty < doubt && "doubtful", lost.length && "lost",
+      missesNegation(rules, source, text) && "turned"];
+    const asked = reasons.filter(Boolean).map((key) => say(key, values)).join(" ");
+    return { held: "", asked };
   }
+
+  const found = (pattern, text) => text.match(new RegExp(pattern, "gu")) ?? [];
+
+  /** 원문보다 답에 적게 있는 부호, 이름, 수 */
+  function missingMarks({ marks = "(?!)" }, source, text) {
+    const [wanted, given] = [found(marks, source), found(marks, text)];
+    const count = (all, mark) => all.filter((one) => one === mark).length;
+    return [...new Set(wanted)].filter((mark) => count(wanted, mark) > count(given, mark));
+  }
+
+  /** 부정하는 말이 원문보다 답에 적은가 */
+  const missesNegation = ({ negation = ["(?!)", "(?!)"] }, source, text) =>
+    found(negation[0], source).length > found(negation[1], text).length;
 
   /** 확률을 네 자리로 적습니다. */
   const written = (chance) => chance.toPrecision(4);

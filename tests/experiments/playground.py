@@ -8,6 +8,9 @@
 문턱은 검증 자료를 보고 정했고, 시험할 자료는 재기만 합니다. 쪽마다의 나누기를 그대로
 쓰므로 배운 것은 어느 쪽에도 없습니다. 자료는 ``TRANSFORMER_NOTES_DATA``에서 읽습니다.
 
+**사라진 것(lost).** 시험할 번역의 문장에서, 소리 없이 내놓던 답의 부호, 이름, 수와
+부정하는 말이 얼마나 사라지는지, 견주어 되물으면 얼마나 남는지 셉니다.
+
 **부정(negation).** 시험할 감상평에서 부정하는 낱말이 든 글과 들지 않은 글을 같은 수로
 뽑아, 맞힌 몫과 말한 확률을 견줍니다.
 """
@@ -46,10 +49,16 @@ PLAN = [
     for what in ("speed", "doubt")
     for name in SETTINGS["texts"]
 ] + [{"what": "negation", "model": "reviews"}]
+PLAN += [
+    {"what": "lost", "model": "translator", "how": how} for how in ("greedy", "beam")
+]
 COUNT, SEEDS = 500, {"validation": 5, "test": 6}  # 갈래마다의 글, 뽑는 시드
 JAMO = "ㅁㄴㅇㄹㅂㅈㄷㄱㅅㅛㅕㅑㅐㅔㅋㅌㅊㅍㅠㅜㅡ"
 NEGATING = re.compile("않|없|못|아니|안 ")
 LATIN = "abcdefghijklmnopqrstuvwxyz"
+CLOSE = 60  # 사람의 번역과 가까운 답의 chrF
+#: 「번역」이 긍정과 부정이 다른지 볼 때의 말
+NEGATED = re.compile(r"않|없|(?<!잘)못|(?<!만 )아[니닌닙]|\b안 |마십시오|마세요")
 MEASURE = """async ([name, text, repeats]) => {
   const T = notesTransformer
   const start = performance.now()
@@ -97,8 +106,9 @@ def visits(name, repeats, rounds):
         browser.close()
 
 
-def measure(what, model):
-    return {"speed": speed, "doubt": doubt, "negation": negation}[what](model)
+def measure(what, model, **how):
+    measures = {"speed": speed, "doubt": doubt, "negation": negation, "lost": lost}
+    return measures[what](model, **how)
 
 
 def speed(model):
@@ -148,23 +158,80 @@ def negation(model):
     return found
 
 
-def judge(opened, texts):
+def lost(model, how):
+    """확신만 볼 때 되묻지 않던 답에서 사라진 것, 견주어 되묻기 전과 뒤.
+
+    그리디는 시험할 문장 모두를, 오래 걸리는 빔은 부정하는 문장만 옮깁니다.
+    """
+    import translation
+
+    opened, docs = trained.open_model(model), translation.python_docs()
+    rules, (negating, _) = opened.rules, opened.rules["negation"]
+
+    def missing(text, said):
+        marks = answers.missing_marks(rules, text, said)
+        return bool(marks), answers.misses_negation(rules, text, said)
+
+    texts, size = [(p.source, p.target) for p in docs.test], {}
+    if how == "beam":
+        size["beam_size"] = translation.SETTINGS["beam_size"]
+        texts = [pair for pair in texts if re.search(negating, pair[0])]
+    rows, truths = judge(opened, texts, 4 * answers.BATCH, **size)
+    score, _ = scoring(truths)
+    columns = np.array([
+        (
+            not row["refused"] and row["certainty"] >= rules["doubt"],
+            *missing(row["text"], row["answer"]),
+            any(missing(row["text"], truth)),
+            bool(re.search(rules["marks"], row["text"])),
+            bool(re.search(negating, row["text"])),
+            bool(NEGATED.search(row["answer"])) != bool(NEGATED.search(truth)),
+            score(row["answer"], truth) >= CLOSE,
+        )
+        for row, truth in zip(rows, truths)
+    ])  # fmt: skip
+    silent = columns[:, 0]
+    marks, misses, human, marked, negated, turned, close = columns[silent, 1:].T
+    asked = marks | misses
+    return rounded({
+        "sentences": len(texts),
+        "silent": silent.sum(),
+        "asked": asked.mean(),
+        "marked": marked.sum(),
+        "marks_lost": marks[marked].mean(),
+        "negated": negated.sum(),
+        "turned": turned[negated].mean(),
+        "turned_after": (turned & ~asked)[negated].mean(),
+        "turned_all": turned.mean(),
+        "turned_all_after": (turned & ~asked).mean(),
+        "close": close.sum(),
+        "close_asked": asked[close].mean(),
+        "close_needless": (asked & human)[close].mean(),
+    }) | {
+        f"human_{side}": round(float(np.mean([
+            any(missing(p.source, p.target)) for p in getattr(docs, side)
+        ])), 4)
+        for side in SEEDS
+    }  # fmt: skip
+
+
+def judge(opened, texts, size=answers.BATCH, **how):
     """`(글마다 잰 것, 글마다의 정답)`. 정답은 글에만 있습니다."""
     texts, truths = zip(*sorted(texts, key=lambda pair: len(pair[0])))
     rows = []
-    for group in pairs.groups(texts, answers.BATCH):
+    for group in pairs.groups(texts, size):
         if opened.task == "classify":
             chances = labelling.classify(opened.model, opened.tokenizer, group)
             said = [(opened.labels[row.argmax()], float(row.max())) for row in chances]
         else:
-            replies = answers.reply(opened.model, opened.tokenizer, group)
+            replies = answers.reply(opened.model, opened.tokenizer, group, **how)
             said = [(one.text, one.certainty) for one in replies]
         for text, (answer, certainty) in zip(group, said):
             _, refusal, _ = answers.reading(opened, text)
-            held, asked = answers.judged(opened.rules, answer, certainty)
+            held, asked = answers.judged(opened.rules, answer, certainty, source=text)
             letters = len(opened.tokenizer.normalize(text).replace(" ", ""))
             rows.append({
-                "answer": answer, "certainty": certainty,
+                "text": text, "answer": answer, "certainty": certainty,
                 "pieces": len(opened.tokenizer.encode(text)) / letters,
                 "refused": bool(refusal or held), "asked": bool(asked and not refusal),
             })  # fmt: skip
@@ -276,14 +343,12 @@ def probe():
     content = (
         path.read_bytes() for path in sorted(model_scripts.MODELS.glob("*.safetensors"))
     )
+    models = [hashlib.sha256(one).hexdigest()[:16] for one in content]
+    rules = answers.REMARKS["rules"]
     return {
         "answers": {name: next(visits(name, 0, 1))[0] for name in texts},
-        "doubt": {
-            "count": COUNT,
-            "seeds": SEEDS,
-            "rules": answers.REMARKS["rules"],
-            "models": [hashlib.sha256(one).hexdigest()[:16] for one in content],
-        },
+        "doubt": {"count": COUNT, "seeds": SEEDS, "rules": rules, "models": models},
+        "lost": {"close": CLOSE, "rules": rules["translate"], "models": models},
     }
 
 

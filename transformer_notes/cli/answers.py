@@ -4,6 +4,7 @@
 읽으므로 둘은 같은 글을 같은 말로 거절하고 되묻습니다.
 """
 
+import collections
 import contextlib
 import datetime
 import json
@@ -15,6 +16,7 @@ from transformer_notes.cli import pairs, run_folder
 from transformer_notes.cli.korean import require, say, warn
 
 BATCH = 64  # 한 번에 옮길 글의 수
+NOTHING = "(?!)"  # 아무것도 찾지 않는 정규 표현식
 REMARKS = json.loads(Path(__file__).with_name("remarks.json").read_text("utf-8"))
 
 
@@ -43,6 +45,7 @@ def reading(opened, text, name="글"):
     letters = tokenizer.normalize(text).replace(" ", "")
     unknown = tokenizer.unknown_characters(text)
     pieces = length - 1  # 끝의 <eos>는 세지 않습니다
+    least = max(len(letters), 3)  # 한두 글자에서는 맨 앞의 공백이 너무 무겁습니다
     values = {
         "name": name,
         "length": length,
@@ -55,7 +58,7 @@ def reading(opened, text, name="글"):
         "strange" if set(letters) <= set(unknown) else "",
         _missing(rules.get("refuse"), text),
         "heavy" if _is_heavy(rules, tokenizer.normalize(text)) else "",
-        "broken" if pieces > rules.get("pieces", pieces) * len(letters) else "",
+        "broken" if pieces > rules.get("pieces", pieces) * least else "",
     ]
     longer = length > (opened.longest_source or length)
     warnings = [
@@ -148,23 +151,45 @@ def measures(answer, tokenizer):
 # --- 답을 보고 나서 ------------------------------------------------------------------
 
 
-def judged(rules, text, certainty, name="글", least=None):
+def judged(rules, text, certainty, name="글", least=None, source=""):
     """`(내놓지 않을 까닭, 내놓고 되물을 까닭)`. 까닭이 없으면 빈 글입니다.
 
-    least는 답을 내놓을 가장 낮은 확신입니다. 없으면 표의 것입니다.
+    least는 답을 내놓을 가장 낮은 확신입니다. 없으면 표의 것입니다. source는 답과
+    견줄 원문입니다.
     """
     least = rules.get("least", 0) if least is None else least
     first, last = rules.get("years", (None, None))
+    lost = missing_marks(rules, source, text)
     values = {
         "name": name, "answer": text, "certainty": written(certainty), "least": least,
         "doubt": rules.get("doubt"), "first": first, "last": last,
+        "lost": pairs.shortened(" ".join(lost)),
     }  # fmt: skip
     reason = "" if text else "blank"
     if first is not None:
         reason = reason or _not_a_day(text, first, last)
     if reason := reason or ("unsure" if certainty < least else ""):
         return remark(reason, **values), ""
-    return "", remark("doubtful", **values) if certainty < rules.get("doubt", 0) else ""
+    reasons = [
+        "doubtful" if certainty < rules.get("doubt", 0) else "",
+        "lost" if lost else "",
+        "turned" if misses_negation(rules, source, text) else "",
+    ]
+    return "", " ".join(remark(key, **values) for key in filter(None, reasons))
+
+
+def missing_marks(rules, source, text):
+    """원문보다 답에 적게 있는 부호, 이름, 수."""
+    marks = re.compile(rules.get("marks", NOTHING))
+    wanted, given = map(collections.Counter, map(marks.findall, (source, text)))
+    return list(wanted - given)
+
+
+def misses_negation(rules, source, text):
+    """부정하는 말이 원문보다 답에 적은가."""
+    patterns = rules.get("negation", [NOTHING] * 2)
+    wanted, given = map(re.findall, patterns, (source, text))
+    return len(wanted) > len(given)
 
 
 def _not_a_day(text, first, last):

@@ -107,7 +107,9 @@ class _Conversation:
         model, tokenizer = self.opened.model, self.opened.tokenizer
         (reply,) = answers.reply(model, tokenizer, [text], **self.how)
         self.last = text, reply
-        held, asked = answers.judged(self.opened.rules, reply.text, reply.certainty)
+        held, asked = answers.judged(
+            self.opened.rules, reply.text, reply.certainty, source=text
+        )
         answers.ask_back(held, asked)
         answers.warn_cut(reply)
         return "" if held else reply.text

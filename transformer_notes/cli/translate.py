@@ -128,7 +128,7 @@ def _answer(opened, group, how, probability, least):
             continue
         answer, name = next(in_order), f"{number}번째 글"
         held, asked = answers.judged(
-            opened.rules, answer.text, answer.certainty, name, least
+            opened.rules, answer.text, answer.certainty, name, least, source=text
         )
         fields = answers.measures(answer, tokenizer) if probability else ()
         put("" if held else answer.text, *fields)
