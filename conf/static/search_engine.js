@@ -10,18 +10,23 @@
 const notesSearch = (() => {
   // 점수의 무게. 제목에 있는 말은 본문에 있는 말보다 그 쪽이 무엇을 다루는지 잘 말합니다.
   const WEIGHT = {
-    title: 0.45, heading: 0.4, phrases: 0.46, length: 0.57, saturation: 0.9,
-    name: 1.6, word: 1.2, whole: 1.2, number: 2, short: 0.9, loose: 0.5, part: 0.6,
-    pair: 1.5, near: 0.45, phrase: 2,
-    exact: 8, lesson: 18, taught: 1.6, page: 0.11, cover: 0.34, book: 0.5, side: 0.7, sentence: 0.2,
+    title: 0.45, heading: 0.45, phrases: 0.46, length: 0.57, saturation: 0.9,
+    name: 1.6, word: 1.2, whole: 1.2, number: 2, short: 1, loose: 0.5, part: 0.6,
+    pair: 1.1, near: 0.45, phrase: 1.5,
+    exact: 8, lesson: 18, taught: 1.6, page: 0.11, cover: 0.55, book: 0.5, side: 0.7, first: 0.83, sentence: 0.2,
   };
   // 가르치는 자리가 먼저입니다. 목록과 표와 더 깊은 쪽은 그 뒤입니다.
   const PLACES = {
-    "reference/api": 0.4, "paper/mistakes": 0.9, "paper/questions": 0.92, "paper/conformance": 0.8,
-    "paper/reading": 1.1, "deeper": 0.95,
+    "reference/api": 0.4, "paper/mistakes": 0.88, "paper/questions": 0.92, "paper/conformance": 0.9,
+    "paper/reading": 0.87, "deeper": 0.95,
   };
   const SIDE = /^(이 장에서 배우는 것|정리|연습문제|더 읽을 것)$/;
   const COMMANDS = "practice/command_line";
+  // 겪은 일을 적은 말은 실수를 보인 절이, 까닭을 물은 말은 까닭을 말하는 절이 답합니다.
+  const ASKED = [
+    [/더니|는데|(^| )[안못] |[가-힣][음함짐됨림옴남다]$|[^까나가죠예에줘]요$|오류|에러|이상|error|nan/i, /break|mistake/, 1.35],
+    [/왜|이유|까닭|why/i, /왜|까닭|questions/, 1.2],
+  ];
 
   // 뜻이 없거나 어느 절에나 있는 말
   const EMPTY = new Set(("왜 어떻게 무엇 무엇을 무엇이 뭐 뭔가 뭐야 뭐예요 뭔가요 뭔데 그냥 너무 좀 수 때 것 거 건 게 "
@@ -44,7 +49,7 @@ const notesSearch = (() => {
     + "으면 으려면 으니 니 아서 어서 니까 을때는 때는 을때 기는 기도 면 고 지 게 나 죠 기 는 은 을 던 다 요 네 음 며 자 라").split(" ");
   const byLength = (a, b) => b.length - a.length;
   PARTICLES.sort(byLength);
-  ENDINGS.sort(byLength);
+  const ENDS = [...PARTICLES, ...ENDINGS].sort(byLength);
 
   const WORDS = /\d+(?:\.\d+)*e-\d+|[a-z가-힣\d.√]+/g;
   const HANGUL = /[가-힣]/;
@@ -123,7 +128,7 @@ const notesSearch = (() => {
       section.shelf = page.split("/", 2).join("/"); // API의 쪽들은 한 쪽으로 셉니다
       section.size = fields[2].length + fields[3].length;
       section.ends = [...fields[2].matchAll(SENTENCE_END)].map(({ index }) => index);
-      section.place = (PLACES[section.shelf] ?? PLACES[page.split("/")[0]] ?? 1) * (SIDE.test(heading) ? WEIGHT.side : 1);
+      section.place = (PLACES[section.shelf] ?? PLACES[page.split("/")[0]] ?? 1) * (SIDE.test(heading) ? WEIGHT.side : section.first ? WEIGHT.first : 1);
     }
     // 붙여 친 이름: lora → lo ra. tidy가 LoRA를 그렇게 나눕니다.
     joined = new Map(sections.flatMap(({ text, code }) =>
@@ -177,19 +182,15 @@ const notesSearch = (() => {
 
   // 찾는 말 --------------------------------------------------------------------
 
-  /** 조사나 어미를 뗀 줄기와, 그것이 움직임을 나타내는 말인지 */
+  /** 조사나 어미를 뗀 줄기 */
   function stem(word) {
     const after = word.length > 2 && word.match(/(으로|에서|까지|부터|보다|마다|처럼)$/);
-    if (after) return [word.slice(0, after.index), false];
-    const [noun, verb] = [PARTICLES, ENDINGS].map((list) =>
-      list.find((e) => word.endsWith(e) && word.length - e.length >= 2) || "");
-    if (verb.length > noun.length) return [word.slice(0, -verb.length), true];
-    if (noun) return [word.slice(0, -noun.length), false];
-    const end = word.length > 1
-      && [...PARTICLES, ...ENDINGS].sort(byLength).find((e) => word.endsWith(e) && word.length > e.length);
+    if (after) return word.slice(0, after.index);
+    const ends = ENDS.filter((e) => word.endsWith(e) && word.length > e.length);
+    const end = ends.find((e) => word.length - e.length >= 2) ?? ends[0];
     const bare = end ? word.slice(0, -end.length) : word;
     // 이어서: '어서'를 떼면 뜻이 없는 '이'만 남습니다. 끝 글자만 뗍니다.
-    return [EMPTY.has(bare) && word.length > 2 ? word.slice(0, -1) : bare, false];
+    return EMPTY.has(bare) && bare.length === 1 && word.length > 2 ? word.slice(0, -1) : bare;
   }
 
   /** 명령과 용어와 코드의 이름을 더하고, 남은 글을 냅니다. */
@@ -223,14 +224,14 @@ const notesSearch = (() => {
       if (/^[a-z]{4,}$/.test(word)) add(`(?<![a-z])${word}(?![a-z])`, WEIGHT.whole, []);
       return;
     }
-    const [base, verb] = stem(word);
+    const base = stem(word);
     if (EMPTY.has(base)) return;
     if (base.length === 1) {
-      add(`(?<![가-힣])${base}`, WEIGHT.short, [base]);
+      add(`(?<![가-힣])${open(base)}`, WEIGHT.short, [base]);
       return;
     }
     const root = unfold(base);
-    add(pattern(root, verb || root !== base), WEIGHT.word, [root]);
+    add(pattern(root, true), WEIGHT.word, [root]);
     const loose = unfold(base, [4, 8, 17]); // ㄴ, ㄹ, ㅂ: 배운, 배울, 배웁
     if (loose !== root && loose.length > 1) add(pattern(loose, true), WEIGHT.loose, []);
     const syllables = base.match(/[가-힣]/g) || [];
@@ -241,7 +242,7 @@ const notesSearch = (() => {
 
   /** 이웃한 말은 함께 나올 때 더 뜻이 있습니다. */
   function takeNeighbours(whole, add) {
-    const all = whole.split(/\s+/).filter((w) => !EMPTY.has(w)).map((w) => (HANGUL.test(w) ? stem(w)[0] : w));
+    const all = whole.split(/\s+/).filter((w) => !EMPTY.has(w)).map((w) => (HANGUL.test(w) ? stem(w) : w));
     for (let i = 0; i + 1 < all.length; i += 1) {
       add(pattern(`${all[i]} ${all[i + 1]}`, true), WEIGHT.pair, []);
     }
@@ -251,7 +252,7 @@ const notesSearch = (() => {
       }
     }
     const phrase = all.join(" ");
-    if (all.length > 1 || /[_\d]/.test(whole)) add(pattern(phrase), WEIGHT.phrase, [phrase]);
+    if (all.length > 1 || /[_\d]/.test(whole)) add(pattern(phrase, true), WEIGHT.phrase, [phrase]);
   }
 
   /** 찾는 말을 무게가 있는 정규식들로 바꿉니다. */
@@ -316,10 +317,10 @@ const notesSearch = (() => {
     const hangul = HANGUL.test(word);
     const short = (text) => text.normalize("NFD").length < (hangul ? 6 : 4);
     if (EMPTY.has(word) || short(word)) return word;
-    const [base] = hangul ? stem(word) : [word];
+    const base = hangul ? stem(word) : word;
     if (inBook(word, hangul ? unfold(base) : base)) return word;
     const typed = hangul ? undefined : fromKeyboard(word);
-    if (typed && inBook(typed, stem(typed)[0])) return typed;
+    if (typed && inBook(typed, stem(typed))) return typed;
     vocabulary ??= wordsOfBook();
     const often = (text) => vocabulary.get(text)?.[1] || 0;
     const [swapped] = [...base].slice(1)
@@ -360,7 +361,7 @@ const notesSearch = (() => {
     };
     for (const { fields } of sections) {
       for (const word of fields.slice(1, 3).join(" ").match(/[가-힣]{2,}|[a-z][a-z\d]{3,}/g) || []) {
-        put(HANGUL.test(word) ? stem(word)[0] : word, 1);
+        put(HANGUL.test(word) ? stem(word) : word, 1);
       }
     }
     for (const { written } of names) {
@@ -421,6 +422,7 @@ const notesSearch = (() => {
     const lessons = new Set([...meant.map((term) => term.code), `${COMMANDS}#command-line-${asked}`]);
     const scores = weigh(terms, only);
     const total = terms.reduce((sum, { weight, shown }) => sum + (shown.length ? weight : 0), 0);
+    const kinds = ASKED.filter(([asked]) => asked.test(query));
     const targets = only && concepts.length ? concepts[0].map(flat) : [flat(whole)];
     const pages = new Map();
     sections.forEach((section, i) => {
@@ -431,6 +433,7 @@ const notesSearch = (() => {
       const exact = targets.includes(section.flat) && section.order
         && (code || section.shelf !== "reference/api");
       let score = (sum + WEIGHT.sentence * sentence) * (1 - WEIGHT.cover * (1 - met / total)) * section.place;
+      for (const [, kind, more] of kinds) if (kind.test(section.id + section.heading)) score *= more;
       if (lesson) score += only ? WEIGHT.lesson : WEIGHT.taught;
       else if (only && !meant.length && section.first
         && targets.some((name) => section.flat.endsWith(name))) score += WEIGHT.lesson;
