@@ -17,7 +17,7 @@ const notesSearch = (() => {
   };
   // 가르치는 자리가 먼저입니다. 목록과 표와 더 깊은 쪽은 그 뒤입니다.
   const PLACES = {
-    "reference/api": 0.4, "paper/mistakes": 0.88, "paper/questions": 0.92, "paper/conformance": 0.9,
+    "reference/api": 0.4, "paper/mistakes": 0.9, "paper/questions": 0.92, "paper/conformance": 0.9,
     "paper/reading": 0.87, "deeper": 0.95,
   };
   const SIDE = /^(이 장에서 배우는 것|정리|연습문제|더 읽을 것)$/;
