@@ -54,7 +54,7 @@ def main():
       transformer-notes exercise attention
 
     끝내기 코드: 0 됨, 1 하지 못함(check에서는 틀린 코드), 2 받은 것이
-    잘못됨, 130 Ctrl-C로 멈춤.
+    잘못됨, 3 맞는지 모름(check), 130 Ctrl-C로 멈춤.
     """
 
 
