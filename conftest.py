@@ -1,6 +1,6 @@
 """쪽과 시험이 함께 쓰는 것: 실행이 끝나면 사라지는 임시 폴더."""
 
-import functools
+import atexit
 import os
 import shutil
 import tempfile
@@ -18,6 +18,4 @@ def pytest_configure(config):
     if hasattr(config, "workerinput"):
         return
     tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="notes-")
-    config.add_cleanup(
-        functools.partial(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
-    )
+    atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)

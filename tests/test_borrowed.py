@@ -40,6 +40,11 @@ BORROWED = [
         "test_fonts.py::test_every_letter_of_the_site_is_in_a_font",
     ),
     (
+        "ipykernel==7.4.0",
+        "ipykernel.kernelapp.IPKernelApp",
+        "test_execution.py::test_two_executions_give_the_same_bytes",
+    ),
+    (
         "pybtex==0.26.1",
         "pybtex.backends.markdown.Backend",
         "test_take_along.py::test_the_page_becomes_words_and_cells",
@@ -59,8 +64,8 @@ BORROWED = [
 ]
 #: 아래 모듈은 그 패키지의 문서가 쓰라고 적어 둔 곳입니다.
 PUBLIC = r"""
-    (docutils|sybil)\..* | jupyter_cache\.base | markdown_it\.renderer
-    | nbclient\.exceptions | nbformat\.v4 | playwright\.sync_api
+    (docutils|sybil)\..* | jupyter_cache\.base | jupyter_client\.provisioning
+    | markdown_it\.renderer | nbclient\.exceptions | nbformat\.v4 | playwright\.sync_api
     | pygments\.(formatters|lexers) | sphinx\.util(\.docutils)?
 """
 

@@ -7,7 +7,6 @@ myst-nb는 jupyter-cache에서 셀이 같은 노트북의 출력을 찾습니다
 import asyncio
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
+from kernel import KernelManager, warm_up
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from notebooks import code_cells, inputs, read_notebook
@@ -55,6 +55,7 @@ async def run_notebook(notebook, folder, timeout):
         notebook,
         timeout=timeout,
         startup_timeout=LONGEST_START,
+        kernel_manager_class=KernelManager,
         shutdown_kernel="immediate",
         coalesce_streams=True,  # 커널은 글을 때때로 나누어 보냅니다
         record_timing=False,
@@ -67,8 +68,6 @@ async def run_notebook(notebook, folder, timeout):
         await client.async_execute(
             cwd=str(ROOT),
             env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"} | places,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
         )
     except CellExecutionError as error:
         lines = _LINE.findall(error.traceback)
@@ -120,6 +119,7 @@ def run_pages(pages, cache, timeout):
     names = [path.stem for path, page in pages.items() if code_cells(page)]
     if names:
         print(f"페이지 {len(names)}개를 실행합니다: {', '.join(names)}", flush=True)
+        warm_up()
     failures = []
 
     async def run(path, free, folder):

@@ -15,7 +15,10 @@ from package import ROOT, dependencies
 from snippets import MYST_EXTENSIONS
 
 #: 어느 페이지의 출력이나 정하는 파일
-ALWAYS = ROOT / "conf" / "requirements.txt", Path(__file__).with_name("execution.py")
+ALWAYS = [
+    ROOT / "conf" / "requirements.txt",
+    *(Path(__file__).with_name(name) for name in ("execution.py", "kernel.py")),
+]
 
 
 def read_text(text):
