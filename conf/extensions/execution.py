@@ -7,6 +7,7 @@ myst-nb는 jupyter-cache에서 셀이 같은 노트북의 출력을 찾습니다
 import asyncio
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -68,6 +69,8 @@ async def run_notebook(notebook, folder, timeout):
         await client.async_execute(
             cwd=str(ROOT),
             env=os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3"} | places,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
     except CellExecutionError as error:
         lines = _LINE.findall(error.traceback)
@@ -119,7 +122,7 @@ def run_pages(pages, cache, timeout):
     names = [path.stem for path, page in pages.items() if code_cells(page)]
     if names:
         print(f"페이지 {len(names)}개를 실행합니다: {', '.join(names)}", flush=True)
-        warm_up()
+        warm_up(len(names))
     failures = []
 
     async def run(path, free, folder):

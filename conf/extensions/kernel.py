@@ -7,19 +7,26 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from multiprocessing import forkserver
 
 from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-WARM = ["tensorflow", "matplotlib.pyplot", "ipykernel.kernelapp"]
 FORK = multiprocessing.get_context("forkserver")
+SAFE = sys.platform == "linux"  # macOS의 프레임워크는 갈라져 나오면 멈추기도 합니다
 
 
-def warm_up():
-    """커널이 갈라져 나올 프로세스를 띄웁니다. 거기서 적는 알림은 출력이 아닙니다."""
-    FORK.set_forkserver_preload(WARM)
+def warm_up(pages):
+    """커널이 갈라져 나올 프로세스를 띄웁니다. 거기서 적는 알림은 출력이 아닙니다.
+
+    쪽이 몇 안 되면 TensorFlow를 쓰지 않을 수도 있으므로 커널이 가져오게 둡니다.
+    """
+    if not SAFE:
+        return
+    heavy = ["tensorflow", "matplotlib.pyplot"] if pages > os.cpu_count() else []
+    FORK.set_forkserver_preload(["ipykernel.kernelapp", *heavy])
     streams = {stream: os.dup(stream) for stream in (1, 2)}
     nothing = os.open(os.devnull, os.O_WRONLY)
     try:
@@ -65,7 +72,10 @@ class Provisioner(LocalProvisioner):
         self.process = None
 
 
-class KernelManager(AsyncKernelManager):
+class Forked(AsyncKernelManager):
     def __init__(self, **options):
         super().__init__(**options)
         self.provisioner = Provisioner(parent=self, kernel_spec=self.kernel_spec)
+
+
+KernelManager = Forked if SAFE else AsyncKernelManager

@@ -59,8 +59,9 @@ def is_short(entry):
         "…" * 4 if isinstance(node.parent, nodes.math) else str(node)
         for node in entry.findall(nodes.Text)
     )
-    text = "".join(parts)  # 평균 뒤의 괄호는 다음 줄로 가도 됩니다
-    return " (" not in text and bool(re.fullmatch(f"[^가-힣]{{1,{LONGEST}}}", text))
+    text = "".join(parts)
+    most = 12 if " (" in text else LONGEST  # 긴 평균 뒤의 괄호는 다음 줄로 가도 됩니다
+    return bool(re.fullmatch(f"[^가-힣]{{1,{most}}}", text))
 
 
 def is_aligned(text):
