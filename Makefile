@@ -22,7 +22,7 @@ environment: .venv/complete  ## 가상 환경 .venv를 만들고 패키지를 �
 	@echo "가상 환경 .venv를 만들고 패키지를 설치합니다. 처음 한 번만 몇 분이 걸립니다."
 	@if test -e $@; then rm $@; else rm -rf .venv; fi
 	@$(PYTHON) -m venv .venv
-	@$(RUN) -m pip install -q --disable-pip-version-check --no-compile --require-hashes -r conf/requirements.txt
+	@$(RUN) -m pip install -q --disable-pip-version-check --require-hashes -r conf/requirements.txt
 	@$(RUN) -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
