@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 from built_site import go
+from playwright.sync_api import expect
 from tied_numbers import agrees, find
 from typed_numbers import typed
 
@@ -68,14 +69,14 @@ def test_a_missed_card_waits_on_the_review_page_until_its_first_answer_is_right(
         go(page, "reference/review.html")
         return page.locator(".asked li li:visible")
 
-    assert missed().count() == 0
+    expect(missed()).to_have_count(0, timeout=60_000)
     choose("아닙니다", "맞습니다")  # 둘째로 고른 것은 세지 않습니다
     missed().get_by_role("link").click()
     assert page.url.endswith("lectures/attention.html#card-attention-axis")
     choose("맞습니다")
-    assert missed().count() == 0
+    expect(missed()).to_have_count(0, timeout=60_000)
     choose("아닙니다")
-    assert missed().count() == 1
+    expect(missed()).to_have_count(1, timeout=60_000)
     page.get_by_role("button", name="모두 잊기").click()
     assert page.locator(".asked li:visible").count() == 0
-    assert missed().count() == 0
+    expect(missed()).to_have_count(0, timeout=60_000)

@@ -14,6 +14,7 @@ import page_rules
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from built_site import PAGES, PHONE, SITE, go
+from playwright.sync_api import expect
 from snippets import find_snippets
 
 from transformer_notes import exercises
@@ -269,7 +270,7 @@ def test_a_reader_is_told_each_time_and_finds_all_again(visit):
 
     page.reload()
     box = opened(page, "attention")
-    assert "shares" in box.locator(".cm-content").inner_text()
+    expect(box.locator(".cm-content")).to_contain_text("shares", timeout=60_000)
     go(page, "practice/workshop.html")
     states = page.locator(".workshop li")
     assert states.count() == 16
