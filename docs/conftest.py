@@ -1,21 +1,22 @@
 """``pytest docs``: 모든 페이지와 README와 독스트링의 코드를 빠짐없이 실행합니다."""
 
 import contextlib
+import doctest
 import itertools
 import os
 import random
+import re
 import sys
 import tomllib
 from bisect import bisect
-from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, DocTestParser
 from pathlib import Path
 
 import pytest
 from snippets import find_snippets
 from sybil import Region, Sybil
 from sybil.document import PythonDocStringDocument
-from sybil.evaluators.doctest import NUMBER, DocTestEvaluator
-from sybil.parsers.rest import DocTestParser as DocstringParser
+from sybil.evaluators.doctest import DocTestEvaluator, OutputChecker
+from sybil.parsers.abstract.doctest import DocTestStringParser
 from tied_numbers import agrees, find
 
 DOCS = Path(__file__).resolve().parent
@@ -23,9 +24,44 @@ ROOT = DOCS.parent
 PACKAGE = ROOT / "transformer_notes"
 FACTS = DOCS / "paper" / "facts.toml"
 
-# 실수는 적힌 자릿수까지 비교합니다: 마지막 자리에서 1만큼의 차이를 받아들입니다.
-FLAGS = NUMBER | ELLIPSIS | NORMALIZE_WHITESPACE
-check_doctest = DocTestEvaluator(FLAGS)
+REAL = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+|\d+(?=e[+-]?\d))(?:e[+-]?\d+)?")
+
+
+def decimals(number):
+    """실수에 적힌 소수점 아래의 자릿수."""
+    mantissa, _, exponent = number.partition("e")
+    return len(mantissa.partition(".")[2]) - int(exponent or 0)
+
+
+def close(want, got):
+    """적힌 자릿수까지 같은가.
+
+    더 길게 찍힌 것은 반올림해 견줍니다. 셋째 자리부터는 마지막 자리에서 1만큼의 차이를
+    받아들입니다. 기계마다 다른 반올림입니다. 그보다 짧게 적힌 수는 똑같아야 합니다.
+    """
+    digits = decimals(want)
+    slack = 0.5 if decimals(got) > digits else digits >= 3
+    return abs(float(want) - float(got)) <= slack * 10.0**-digits * (1 + 1e-6)
+
+
+class Checker(OutputChecker):
+    def check_output(self, want, got, optionflags):
+        wanted = REAL.findall(want)
+        if len(wanted) == len(REAL.findall(got)):
+            numbers = iter(wanted)
+            got = REAL.sub(
+                lambda found: w if close(w := next(numbers), found[0]) else found[0],
+                got,
+            )
+        return super().check_output(want, got, optionflags)
+
+
+check_doctest = DocTestEvaluator()
+check_doctest.runner = doctest.DocTestRunner(
+    Checker(),
+    verbose=False,
+    optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
+)
 
 
 def page_snippets(document):
@@ -39,10 +75,15 @@ def page_snippets(document):
             last = first + snippet.source.count("\n") + 1
             yield Region(starts[first], starts[last] - 1, snippet, run_cell)
             continue
-        for example in DocTestParser().get_examples(snippet.source):
+        for example in doctest.DocTestParser().get_examples(snippet.source):
             top = first + example.lineno
             last = top + (example.source + example.want).count("\n")
             yield Region(starts[top], starts[last] - 1, example, check_doctest)
+
+
+def docstring_examples(document):
+    """Sybil 파서: 독스트링의 doctest입니다."""
+    return DocTestStringParser(check_doctest)(document.text, document.path)
 
 
 def page_numbers(document):
@@ -139,7 +180,7 @@ PAGES = Sybil(
 )
 EXAMPLES = Sybil(
     path=ROOT,
-    parsers=[DocstringParser(optionflags=FLAGS)],
+    parsers=[docstring_examples],
     patterns=["*.py", "*.rst"],
     document_types={".py": PythonDocStringDocument},
     setup=examples.set_up,

@@ -104,6 +104,12 @@ keras.layers.Dense(1).name
 0.3333
 >>> 1 / 3
 0.35
+>>> np.zeros(1)
+array([1.])
+>>> print(0.5)
+0.4
+>>> print(0.667)
+0.666
 ```
 
 ```{code-cell}
@@ -156,6 +162,9 @@ False
     assert outcome("import os, random, tempfile") == "PASSED"
     assert outcome(">>> 1 / 3", 0) == "PASSED"  # 적힌 자릿수까지 같습니다
     assert outcome(">>> 1 / 3", 1) == "FAILED"  # 마지막 자리보다 더 다릅니다
+    assert outcome(">>> np.zeros(1)") == "FAILED"  # 0은 1이 아닙니다
+    assert outcome(">>> print(0.5)") == "FAILED"
+    assert outcome(">>> print(0.667)") == "PASSED"  # 기계마다 다른 반올림입니다
     assert outcome("1 / 0") == "PASSED"
     assert outcome("1 + 1") == "FAILED"  # 예외가 나지 않았습니다
     assert {o for n, o in outcomes.items() if "b.md" in n} == {"PASSED"}, result.stdout

@@ -2,6 +2,7 @@
 
 import collections
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,79 @@ NORMALIZATIONS = {
         ]
     ),
 }
+
+
+#: 베낄 조각의 자리에 놓는 글자. 유니코드의 사용자 영역이라 보통 글에는 없습니다.
+PLACEHOLDERS = "".join(map(chr, range(0xE000, 0xE010)))
+#: 옮기지 않고 베낄 조각: 부른 함수, 코드의 이름, 수, 괄호와 따옴표로 묶은 것, 명령의
+#: 인자, 서식 문자. 빈칸이나 한글이 들면 옮겨야 할 글로 봅니다.
+_COPIED = re.compile(
+    "|".join(
+        [
+            r"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_.]*"
+            r"\((?!e?s\))(?:[^()가-힣]|\([^()가-힣]*\))*\)",
+            r"(?<![A-Za-z0-9_.])(?![eE]\.g|i\.e|a\.k)"
+            r"(?=[A-Za-z0-9_.]*(?:_|[A-Za-z0-9]\.[A-Za-z_]|[a-z][A-Z]))"
+            r"[A-Za-z_][A-Za-z0-9_.]*[A-Za-z0-9_]",
+            r"(?<![A-Za-z0-9_.])[0-9]+(?:\.[0-9]+)*(?![A-Za-z0-9_])",
+            r"<[^<>\s가-힣]+>|\[[^\[\]\s가-힣]*\]|\{[^{}\s가-힣]*\}",
+            r"\"[^\"\s가-힣]+\"|(?<![A-Za-z0-9가-힣])'[^'\s가-힣]+'(?![A-Za-z])",
+            r"(?<![A-Za-z0-9_-])--?[A-Za-z][A-Za-z0-9_-]*",
+            r"\\[A-Za-z0-9]+|%[A-Za-z]",
+            f"[{PLACEHOLDERS[0]}-{PLACEHOLDERS[-1]}]",
+        ]
+    )
+)
+
+
+def copied_spans(text):
+    """글에서 베낄 조각을 나온 차례로 모읍니다. 자리표보다 많은 것은 두고 갑니다.
+
+    Args:
+        text: 원문.
+
+    Returns:
+        서로 다른 문자열의 목록, 길어도 `PLACEHOLDERS`만큼.
+
+    Examples:
+        >>> copied_spans("os.killpg(pid, 9)는 sig가 0이면 '-x'와 max_workers를, e.g.")
+        ['os.killpg(pid, 9)', '0', "'-x'", 'max_workers']
+    """
+    found = dict.fromkeys(_COPIED.findall(text))
+    # 글에 자리표가 적혀 있으면 그것부터 넣습니다. 남겨 두면 되돌릴 때 지워집니다.
+    return sorted(found, key=lambda span: span not in PLACEHOLDERS)[: len(PLACEHOLDERS)]
+
+
+def hide(text, spans):
+    """베낄 조각을 저마다의 자리표 한 글자로 바꿉니다.
+
+    Args:
+        text: 원문이나 번역.
+        spans: 원문의 `copied_spans`.
+
+    Returns:
+        글.
+
+    Examples:
+        >>> spans = copied_spans("Call os.killpg with 9.")
+        >>> found = hide("9로 os.killpg를 부릅니다.", spans)
+        >>> found == f"{PLACEHOLDERS[1]}로 {PLACEHOLDERS[0]}를 부릅니다."
+        True
+    """
+    marks = dict(zip(spans, PLACEHOLDERS))
+    return _COPIED.sub(lambda found: marks.get(found[0], found[0]), text)
+
+
+def show(text, spans):
+    """자리표를 조각으로 되돌립니다. 짝이 되는 조각이 없는 자리표는 지웁니다.
+
+    Examples:
+        >>> spans = copied_spans("Call os.killpg with 9.")
+        >>> show(hide("os.killpg를 9로 부릅니다.", spans), spans)
+        'os.killpg를 9로 부릅니다.'
+    """
+    marks = dict(zip(PLACEHOLDERS, spans))
+    return "".join(marks.get(c, "") if c in PLACEHOLDERS else c for c in text)
 
 
 def pad_rows(rows, pad_id=0, length=None):

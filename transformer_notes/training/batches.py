@@ -132,12 +132,11 @@ class Batches:
 
     def _cut(self, lengths):
         """길이 차례로 놓인 짝을 한도 안에서 앞에서부터 자를 자리입니다."""
-        cuts, start, longest = [], 0, 0
-        for place, length in enumerate(lengths.max(axis=1)):
-            longest = max(longest, length)
+        cuts, start = [], 0
+        for place, longest in enumerate(lengths.max(axis=1)):
             if (place + 1 - start) * longest > self.tokens:
                 cuts.append(place)
-                start, longest = place, length
+                start = place
         return cuts
 
 

@@ -119,6 +119,8 @@ class MaskedAccuracy(keras.metrics.Metric):
         ...     metric.update_state(labels, logits)
         >>> print(metric.result().numpy())  # 둘의 평균인 0.625가 아닙니다
         0.4
+        >>> MaskedAccuracy(name="right").name, metric.name
+        ('right', 'masked_accuracy')
     """
 
     def __init__(self, pad_id=0, **kwargs):
@@ -215,6 +217,10 @@ def target_distribution(
         tf.Tensor(
         [[[0.  0.2 0.6 0.2]
           [0.  0.2 0.2 0.6]]], shape=(1, 2, 4), dtype=float32)
+        >>> print(target_distribution([[1, 0]], 2, 0.4, pad_id=2)[0])  # 패딩은 밖에
+        tf.Tensor(
+        [[0.4 0.6]
+         [0.6 0.4]], shape=(2, 2), dtype=float32)
         >>> target_distribution([[1, 1]], vocab_size=2, label_smoothing=0.4)
         Traceback (most recent call last):
             ...
