@@ -41,7 +41,14 @@ from transformer_notes.corpora.sentences import (
 )
 from transformer_notes.positional_encoding import sinusoidal_encoding
 from transformer_notes.seq2seq import Seq2Seq
-from transformer_notes.tokenization import Tokenizer, pad_rows
+from transformer_notes.tokenization import (
+    PLACEHOLDERS,
+    Tokenizer,
+    copied_spans,
+    hide,
+    pad_rows,
+    show,
+)
 from transformer_notes.transformer import Transformer, TransformerConfig
 
 SETTINGS = {
@@ -73,6 +80,7 @@ VARIANTS = {
     "recurrent": {"attention": None, "units": 175},
     "torch": {},
     "two_vocabularies": {"sizes": [1500, 2500]},  # 더하면 같습니다
+    "copied": {"copied": True},  # 이름과 수를 자리표로
     "multi30k": {},
 }
 #: 앞의 것부터 쓸모 있는 차례입니다. 어디에서 멈추어도 앞의 것으로 견줄 수 있습니다.
@@ -87,6 +95,8 @@ PLAN = [
     {"what": "recurrent", "seed": 1},
     {"what": "two_vocabularies", "seed": 1},
     {"what": "multi30k", "seed": 1},
+    {"what": "copied", "seed": 1},
+    {"what": "copied", "seed": 2},
 ]
 
 
@@ -197,8 +207,32 @@ def corpus_of(what):
 
 # --- 어휘 집합과 배치 ----------------------------------------------------------------
 
-#: 로마자나 숫자에 한글이 바로 붙은 자리: `killpg를`.
-JOINT = re.compile("(?<=[A-Za-z0-9_])(?=[가-힣])")
+#: 로마자나 숫자나 자리표에 한글이 바로 붙은 자리: `killpg를`.
+JOINT = re.compile(f"(?<=[A-Za-z0-9_{PLACEHOLDERS}])(?=[가-힣])")
+
+
+def hidden(what, pairs):
+    """베낄 조각을 자리표로 바꾼 짝. 그러지 않는 갈래이면 그대로입니다."""
+    if not VARIANTS[what].get("copied"):
+        return pairs
+    rows = [(pair, copied_spans(pair.source)) for pair in pairs]
+    return [
+        pair._replace(source=hide(pair.source, spans), target=hide(pair.target, spans))
+        for pair, spans in rows
+    ]
+
+
+def shown(what, write):
+    """베낄 조각을 자리표로 바꾸어 옮기고, 답에서 되돌립니다."""
+    if not VARIANTS[what].get("copied"):
+        return write
+
+    def answer(model, source, target, texts):
+        spans = [copied_spans(text) for text in texts]
+        asked = [hide(*pair) for pair in zip(texts, spans)]
+        return list(map(show, write(model, source, target, asked), spans))
+
+    return answer
 
 
 def tokenizers(what, train):
@@ -664,21 +698,22 @@ def measure(what, seed=None):
     tf.config.experimental.enable_op_determinism()
     keras.utils.set_random_seed(seed)
     corpus = corpus_of(what)
-    source, target = tokenizers(what, corpus.train)
-    data, kept = batches(corpus.train, source, target, SETTINGS["longest"], seed)
-    validation, _ = batches(corpus.validation, source, target)
+    train, held_out = (hidden(what, side) for side in (corpus.train, corpus.validation))
+    source, target = tokenizers(what, train)
+    data, kept = batches(train, source, target, SETTINGS["longest"], seed)
+    validation, _ = batches(held_out, source, target)
     folder, steps = place_of(what, seed), SETTINGS["epochs"] * len(data)
-    model, train = build(what, source, target), learn
+    model, teach = build(what, source, target), learn
     if what == "torch":
         import torch
 
         torch.manual_seed(seed)
-        model, train = torch_model(target.vocab_size), learn_torch
+        model, teach = torch_model(target.vocab_size), learn_torch
     folder.mkdir(parents=True, exist_ok=True)
     source.save(folder / "source.json")
     target.save(folder / "target.json")
     history, clock = timed(
-        folder, steps, lambda: train(model, data, validation, folder, steps)
+        folder, steps, lambda: teach(model, data, validation, folder, steps)
     )
     found = {
         "sentences": kept,
@@ -744,11 +779,11 @@ def count(model):
 def all_answers(what, model, corpus, source, target, folder):
     """답을 만드는 방법마다의 (이름, 답). 트랜스포머는 세 가지입니다."""
     texts = [pair.source for pair in corpus.test]
-    write = torch_written if what == "torch" else written
+    write = shown(what, torch_written if what == "torch" else written)
     yield "greedy", kept_answers(folder, "greedy", write, model, source, target, texts)
     if not isinstance(model, Transformer):
         return
-    beam = functools.partial(write, beam_size=SETTINGS["beam_size"])
+    beam = shown(what, functools.partial(written, beam_size=SETTINGS["beam_size"]))
     yield "beam", kept_answers(folder, "beam", beam, model, source, target, texts)
     model.set_weights(training.average_checkpoints(folder, SETTINGS["averaged"]))
     yield (
@@ -830,6 +865,7 @@ def probe():
 def first_losses(what, pairs, updates=2):
     """갱신을 두 번 하며 잰 손실 셋. 그래프를 만들지 않아 빠릅니다."""
     keras.utils.set_random_seed(1)
+    pairs = hidden(what, pairs)
     source, target = tokenizers(what, pairs * 3)
     data, _ = batches(pairs, source, target, SETTINGS["longest"], 1)
     smoothing, losses = SETTINGS["label_smoothing"], []
