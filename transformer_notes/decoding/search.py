@@ -92,7 +92,7 @@ def sample(
         top_k: 점수가 높은 토큰을 이만큼만 남깁니다. 1이면 그리디와 같습니다.
         top_p: 확률이 높은 것부터 더해 이 값에 이를 때까지만 남깁니다. 0보다 크고
             1 이하인 수. 가장 높은 토큰은 언제나 남습니다.
-        seed: 64비트 정수. None이면 파이썬의 `random`에서 뽑으므로
+        seed: 정수. None이면 파이썬의 `random`에서 뽑으므로
             `keras.utils.set_random_seed`를 따릅니다.
         jit_compile: `greedy`와 같습니다. XLA는 난수를 달리 만들므로, 같은 `seed`라도
             켰을 때와 껐을 때 뽑는 것이 다릅니다.
@@ -131,7 +131,7 @@ def sample(
         None if top_p is None else _arguments.number("top_p", top_p, above=0, most=1)
     )
     seed = random.getrandbits(31) if seed is None else seed
-    numbers = tf.constant(temperature), tf.constant(seed, tf.int64)
+    numbers = tf.constant(temperature), tf.constant(seed % 2**63, tf.int64)
     options = {**limits, "top_k": top_k, "top_p": top_p}
     ids = _run(model, _sample, jit_compile, source_ids, *numbers, **options)
     return _trim(ids, model.config.pad_id)
