@@ -83,6 +83,8 @@ def test_only_what_is_copied_is_hidden():
     assert hide(many, copied_spans(many)).endswith(
         f"{PLACEHOLDERS[-1]} name_16 name_17 name_18 name_19"
     )
+    written = f"{many} {PLACEHOLDERS[0]}"  # 자리표가 글에 적혀 있습니다
+    assert show(hide(written, copied_spans(written)), copied_spans(written)) == written
 
 
 # --- 되돌리기 -----------------------------------------------------------------------

@@ -46,7 +46,7 @@ NORMALIZATIONS = {
 #: :meta hide-value:
 PLACEHOLDERS = "".join(map(chr, range(0xE000, 0xE010)))
 #: 옮기지 않고 베낄 조각: 부른 함수, 코드의 이름, 수, 괄호와 따옴표로 묶은 것, 명령의
-#: 인자, 서식 문자. 빈칸이나 한글이 들면 옮겨야 할 글로 봅니다.
+#: 인자, 서식 문자. 한글이 든 것과, 빈칸이 들었는데 부른 함수가 아닌 것은 두고 갑니다.
 _COPIED = re.compile(
     "|".join(
         [
