@@ -165,7 +165,7 @@ def test_the_chatbot_learns_the_bundled_conversations(tmp_path, monkeypatch):
         cli_answers,
         "reply",
         lambda model, tokenizer, texts, **how: [
-            cli_answers.Reply(said[text], True, None, 1.0) for text in texts
+            cli_answers.Reply(said[text], True, None, [], 1.0) for text in texts
         ],
     )
     assert "50.00% (1개)" in run("evaluate", folder, "--data", asked).stdout

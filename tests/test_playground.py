@@ -66,8 +66,10 @@ def expected_reading(name, text):
         refusal = error.message
     if refusal:
         return {"error": refusal}
-    ids = opened(name).tokenizer.encode(text, eos=True).tolist()
-    return {"ids": ids, "warning": warning, "text": text}
+    tokenizer = opened(name).tokenizer
+    (hidden,), (spans,) = tokenizer.hide([text])
+    ids = tokenizer.encode(hidden, eos=True).tolist()
+    return {"ids": ids, "warning": warning, "text": text, "spans": spans}
 
 
 @functools.cache
@@ -192,9 +194,10 @@ SAID = {
     },
     "translator": {
         "배고파": "no_english", "asdf qwer zxcv": "broken",
-        "The weather is nice today.": "unsure", "Availability: Windows.": "doubtful",
+        "The weather is nice today.": "unsure", "The cat sat on the mat.": "doubtful",
         "If no argument is given, nothing is returned.": "turned",
-        "Source code: Lib/webbrowser.py": "lost",
+        "Returns -1 on error and 0 on success, or 1 if the value is found and 2 if not.":
+        "lost",
         "Return a copy of the list.": "",
     },
     "reviews": {

@@ -47,7 +47,10 @@ NORMALIZATIONS = {
 PLACEHOLDERS = "".join(map(chr, range(0xE000, 0xE010)))
 #: 옮기지 않고 베낄 조각: 부른 함수, 코드의 이름, 수, 괄호와 따옴표로 묶은 것, 명령의
 #: 인자, 서식 문자. 한글이 든 것과, 빈칸이 들었는데 부른 함수가 아닌 것은 두고 갑니다.
-_COPIED = re.compile(
+#: 브라우저도 이 식을 그대로 씁니다.
+#:
+#: :meta hide-value:
+COPIED = re.compile(
     "|".join(
         [
             r"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_.]*"
@@ -57,7 +60,8 @@ _COPIED = re.compile(
             r"[A-Za-z_][A-Za-z0-9_.]*[A-Za-z0-9_]",
             r"(?<![A-Za-z0-9_.])[0-9]+(?:\.[0-9]+)*(?![A-Za-z0-9_])",
             r"<[^<>\s가-힣]+>|\[[^\[\]\s가-힣]*\]|\{[^{}\s가-힣]*\}",
-            r"\"[^\"\s가-힣]+\"|(?<![A-Za-z0-9가-힣])'[^'\s가-힣]+'(?![A-Za-z])",
+            r'"[^"\s가-힣]+"|'
+            r"(?<![A-Za-z0-9가-힣])'[^'\s가-힣]+'(?![A-Za-z])",
             r"(?<![A-Za-z0-9_-])--?[A-Za-z][A-Za-z0-9_-]*",
             r"\\[A-Za-z0-9]+|%[A-Za-z]",
             f"[{PLACEHOLDERS[0]}-{PLACEHOLDERS[-1]}]",
@@ -79,7 +83,7 @@ def copied_spans(text):
         >>> copied_spans("os.killpg(pid, 9)는 sig가 0이면 '-x'와 max_workers를, e.g.")
         ['os.killpg(pid, 9)', '0', "'-x'", 'max_workers']
     """
-    found = dict.fromkeys(_COPIED.findall(text))
+    found = dict.fromkeys(COPIED.findall(text))
     # 글에 자리표가 적혀 있으면 그것부터 넣습니다. 남겨 두면 되돌릴 때 지워집니다.
     return sorted(found, key=lambda span: span not in PLACEHOLDERS)[: len(PLACEHOLDERS)]
 
@@ -101,7 +105,7 @@ def hide(text, spans):
         True
     """
     marks = dict(zip(spans, PLACEHOLDERS))
-    return _COPIED.sub(lambda found: marks.get(found[0], found[0]), text)
+    return COPIED.sub(lambda found: marks.get(found[0], found[0]), text)
 
 
 def show(text, spans):
@@ -294,6 +298,32 @@ class Tokenizer:
         """
         (text,) = _strings([text])
         return self._backend.normalizer.normalize_str(text).removeprefix(" ")
+
+    def hide(self, texts):
+        """글의 베낄 조각을 자리표로 바꿉니다. 자리표를 배운 토크나이저만 그렇게 합니다.
+
+        Args:
+            texts: 문자열의 목록.
+
+        Returns:
+            `(texts, spans)`. 모델이 읽을 글의 목록과, 글마다 자리표로 바꾼 조각의
+            목록입니다. 답에서는 모듈의 `show`로 되돌립니다.
+
+        Raises:
+            TypeError: 문자열의 목록이 아닌 것.
+
+        Examples:
+            >>> texts = ["os.path를 봅니다", "9를 봅니다"]
+            >>> Tokenizer.train(texts, 40).hide(texts) == (texts, [[], []])
+            True
+            >>> hidden = [hide(text, copied_spans(text)) for text in texts]
+            >>> found, spans = Tokenizer.train(hidden, 40).hide(texts)
+            >>> found == hidden, spans
+            (True, [['os.path'], ['9']])
+        """
+        count = sum(mark in self._ids for mark in PLACEHOLDERS)
+        spans = [copied_spans(text)[:count] for text in _strings(texts)]
+        return list(map(hide, texts, spans)), spans
 
     def tokenize(self, text):
         """문자열 하나를 토큰의 목록으로 나눕니다. 모르는 글자는 `<unk>`입니다."""

@@ -5,7 +5,8 @@
 
 파일로 연 쪽은 다른 파일을 읽지 못하지만 스크립트는 읽습니다. 그래서 패키지의 모델
 파일을 그대로 base64로 적은 스크립트를 만듭니다. 모델은 독자가 고를 때에만 읽습니다.
-거절하고 되묻는 말(``cli/remarks.json``)도 거기에 함께 적습니다.
+거절하고 되묻는 말(``cli/remarks.json``)과, 이름을 자리표로 바꾸는 식도 거기에 함께
+적습니다.
 """
 
 import base64
@@ -19,6 +20,8 @@ from docutils import nodes
 from later import files_of, need
 from package import PACKAGE, ROOT
 from sphinx.util.docutils import SphinxDirective
+
+from transformer_notes.tokenization import COPIED, PLACEHOLDERS
 
 #: ``playground`` 말고 다른 상자가 있는 쪽과, 그 스크립트와 겉모습의 이름.
 BOXES = {"index": "speak", "practice/step_through": "step_through"}
@@ -63,7 +66,8 @@ def note_box(app, doctree):
 def script(path):
     """모델 파일과 할 말을 제자리에 넣는 스크립트입니다."""
     content = base64.b64encode(path.read_bytes()).decode()
-    remarks = json.dumps(json.loads(REMARKS.read_text("utf-8")))
+    remarks = json.loads(REMARKS.read_text("utf-8"))
+    remarks = json.dumps(remarks | {"copied": [COPIED.pattern, PLACEHOLDERS]})
     return (
         f'(globalThis.notesModels ??= {{}}).{path.stem} = "{content}";\n'
         f"globalThis.notesRemarks = {remarks};\n"
@@ -71,13 +75,16 @@ def script(path):
 
 
 def letters():
-    """모델들이 아는 글자. 답에 나올 수 있으므로 글꼴에 있어야 합니다."""
+    """모델들이 아는 글자. 답에 나올 수 있으므로 글꼴에 있어야 합니다.
+
+    자리표는 조각으로 되돌려 보이므로 뺍니다.
+    """
     found = set()
     for path in MODELS.glob("*.safetensors"):
         tensors = dict(safetensors.deserialize(path.read_bytes()))
         tokenizer = json.loads(zlib.decompress(tensors["tokenizer"]["data"]))
         found |= {letter for token in tokenizer["model"]["vocab"] for letter in token}
-    return found
+    return found - {*PLACEHOLDERS}
 
 
 def write_models(app, exception):

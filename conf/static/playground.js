@@ -43,7 +43,7 @@
 
   /** 글을 읽어, 한 스텝씩 나아갈 답을 마련합니다. */
   function begin(model) {
-    const { ids, warning, text: source } = T.read(model, text.value);
+    const { ids, warning, text: source, spans } = T.read(model, text.value);
     tell(warning);
     const iterator = {
       greedy: () => T.generate(model, ids),
@@ -53,6 +53,8 @@
     }[how.value]();
     run = {
       asked: asked(), model, ids, warning, source, iterator, steps: [], milliseconds: 0,
+      said: (tokens) => model.tokenizer.decode(tokens, spans),
+      name: (token) => model.tokenizer.name(token, spans),
     };
     chooseViews();
     if (model.task === "classify") label();
@@ -68,7 +70,7 @@
     if (Array.isArray(value)) {
       run.steps = value[0].steps;
       paths.replaceChildren(...value.map(({ ids, score }) => element("li",
-        `${run.model.tokenizer.decode(ids) || "(아직 빈 답)"} (${score.toFixed(3)})`)));
+        `${run.said(ids) || "(아직 빈 답)"} (${score.toFixed(3)})`)));
       draw();
     } else {
       run.steps.push(value);
@@ -83,7 +85,7 @@
 
   /** 답의 토큰 하나. 망설인 만큼 밑줄이 짙습니다. 누르면 그 행을 고릅니다. */
   function word(made, place) {
-    const name = run.model.tokenizer.tokens[made.token];
+    const name = run.name(made.token);
     const p = chance(made);
     const drawn = element("span", place ? name : name.replace(/^ /, ""), {
       title: `${place + 1}번째 토큰 ‘${shown(name)}’, 확률 ${T.written(p)}`,
@@ -105,13 +107,13 @@
   /** 답을 다 쓴 다음에 확신을 적고, 믿기 어려우면 되묻습니다. */
   function finish() {
     const { model, steps, source, warning, milliseconds } = run;
-    const said = model.tokenizer.decode(steps.map(({ token }) => token));
+    const said = run.said(steps.map(({ token }) => token));
     const logs = steps.map(({ token, log }) => log[token]);
     const certainty = Math.exp(logs.reduce((a, b) => a + b) / logs.length);
     const { held, asked: doubtful } = T.judge(model, said, certainty, source);
     const cut = steps.at(-1).token === T.EOS ? "" : T.cut();
     const place = weakest();
-    const name = shown(model.tokenizer.tokens[steps[place].token]);
+    const name = shown(run.name(steps[place].token));
     const speed = ((steps.length * 1000) / milliseconds).toFixed(0);
     if (held) answer.replaceChildren();
     tell(held, doubtful, warning, cut,
@@ -197,7 +199,7 @@
 
   /** 지금 고른 어텐션의 행과 열의 토큰, 그리고 행마다의 가중치 */
   function view() {
-    const name = (id) => shown(run.model.tokenizer.tokens[id]);
+    const name = (id) => shown(run.name(id));
     const source = run.ids.map(name);
     const written = run.steps.map(({ token }) => name(token));
     const place = Number(layer.value);
@@ -260,7 +262,7 @@
     const { log, token } = run.steps[at];
     const list = element("ol", "", { "aria-label": "이 자리의 후보와 확률" });
     list.append(...T.largest(log, 5).map((id) => {
-      const name = shown(run.model.tokenizer.tokens[id]);
+      const name = shown(run.name(id));
       const item = element("li", element(id === token ? "strong" : "span", name));
       item.append(` ${T.written(Math.exp(log[id]))}`);
       item.style.setProperty("--weight", Math.exp(log[id]).toFixed(3));

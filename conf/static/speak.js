@@ -22,7 +22,7 @@
 
   // 그리기 ------------------------------------------------------------------------
 
-  const shown = ({ tokens }, id) => (id === T.EOS ? "끝" : tokens[id].trim() || "␣");
+  const shown = (token) => token.trim() || "␣";
   const mean = (heads) => heads[0].map((_, key) =>
     heads.reduce((sum, head) => sum + head[key], 0) / heads.length);
 
@@ -49,9 +49,9 @@
     return made;
   }
 
-  function draw({ tokenizer }, ids, steps) {
+  function draw({ tokenizer }, { ids, spans }, steps) {
     run = { weights: steps.map(({ cross }) => mean(cross.at(-1))) };
-    const name = (id) => shown(tokenizer, id);
+    const name = (id) => (id === T.EOS ? "끝" : shown(tokenizer.name(id, spans)));
     const [above, tops] = strip(read, run.read = ids.map(name), 0, key);
     run.written = steps.map(({ token }) => name(token));
     const [below, ends] = strip(written, run.written, 1.5, query);
@@ -100,9 +100,9 @@
       const model = await notesModel(models.value);
       if (mine !== turn) return;
       clear();
-      const { ids, warning, text: source } = T.read(model, text.value);
-      const steps = [...T.generate(model, ids)];
-      draw(model, ids, steps);
+      const asking = T.read(model, text.value);
+      const steps = [...T.generate(model, asking.ids)];
+      draw(model, asking, steps);
       seen.ariaLive = "off"; // 쓰는 동안에는 다 쓴 답만 읽어 줍니다
       for (const item of written.children) item.classList.add("waiting");
       for (const [at, item] of [...written.children].entries()) {
@@ -112,13 +112,13 @@
         if (pace) await new Promise((done) => setTimeout(done, pace));
         if (mine !== turn) return;
       }
-      const said = model.tokenizer.decode(steps.map(({ token }) => token));
+      const said = model.tokenizer.decode(steps.map(({ token }) => token), asking.spans);
       const logs = steps.map(({ token, log }) => log[token]);
       const certainty = Math.exp(logs.reduce((a, b) => a + b) / logs.length);
       const words = logs.slice(0, -1); // 가장 망설인 토큰을 골라 둡니다
       select(Math.max(0, words.indexOf(Math.min(...words))));
-      const { held, asked: back } = T.judge(model, said, certainty, source);
-      status.textContent = [held || said, back, warning].filter(Boolean).join(" ");
+      const { held, asked: back } = T.judge(model, said, certainty, asking.text);
+      status.textContent = [held || said, back, asking.warning].filter(Boolean).join(" ");
     } catch (error) {
       if (mine !== turn) return; // 그사이에 다른 것을 물었습니다
       status.textContent = error.message;

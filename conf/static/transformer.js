@@ -19,6 +19,15 @@ const notesTransformer = (() => {
   const EDGES = new RegExp(`^${SPACE}+|${SPACE}+$`, "gu");
   const strip = (text) => text.replace(EDGES, "");
 
+  /** 자리표를 조각으로 되돌립니다. 짝이 되는 조각이 없는 자리표는 지웁니다. */
+  function show(text, spans) {
+    const marks = [...notesRemarks.copied[1]];
+    return Array.from(text, (letter) => {
+      const place = marks.indexOf(letter);
+      return place < 0 ? letter : spans[place] ?? "";
+    }).join("");
+  }
+
   /** tokenizer.json에 적힌 정규화의 한 단계를 함수로 만듭니다. */
   function normalization({ type, pattern, content, prepend }) {
     switch (type) {
@@ -73,9 +82,28 @@ const notesTransformer = (() => {
       }
     }
 
-    decode(ids) {
+    decode(ids, spans = []) {
       const kept = ids.filter((id) => ![PAD, BOS, EOS].includes(id));
-      return kept.map((id) => this.tokens[id]).join("").replace(/^ /, "");
+      const text = kept.map((id) => this.tokens[id]).join("").replace(/^ /, "");
+      return show(text, spans);
+    }
+
+    /** 적을 토큰. 자리표는 그 자리의 조각입니다. */
+    name(id, spans = []) {
+      return show(this.tokens[id], spans);
+    }
+
+    /** [베낄 조각을 자리표로 바꾼 글, 그 조각들]. 자리표를 배우지 않았으면 글 그대로. */
+    hide(text) {
+      const [pattern, marks] = notesRemarks.copied;
+      const copied = new RegExp(pattern.replaceAll("\\s", SPACE), "gu");
+      const known = [...marks].filter((mark) => this.ids.has(mark));
+      const found = [...new Set(text.match(copied))];
+      // 글에 자리표가 적혀 있으면 그것부터 넣습니다.
+      const written = (span) => marks.includes(span);
+      const spans = found.sort((a, b) => written(b) - written(a)).slice(0, known.length);
+      const hidden = text.replace(copied, (span) => known[spans.indexOf(span)] ?? span);
+      return [hidden, spans];
     }
 
     /** <unk>가 될 글자들 */
@@ -375,7 +403,10 @@ const notesTransformer = (() => {
   const say = (key, values) =>
     notesRemarks.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
-  /** 글을 토큰 번호로 바꿉니다. 받을 수 없으면 까닭을, 믿기 어려우면 경고를 냅니다. */
+  /** 글을 토큰 번호로 바꿉니다. 받을 수 없으면 까닭을, 믿기 어려우면 경고를 냅니다.
+   *
+   * spans는 옮기기 전에 자리표로 바꾼 조각입니다. 답을 글로 되돌릴 때 씁니다.
+   */
   function read({ tokenizer, task, config, card }, text) {
     const given = strip(text);
     if (!given) throw new Error(say("empty"));
@@ -384,8 +415,9 @@ const notesTransformer = (() => {
       const plain = letter.normalize("NFKC");
       return tokenizer.unknown(plain).length ? done : done.replaceAll(letter, plain);
     }, given);
-    const ids = tokenizer.encode(readable);
-    const unknown = tokenizer.unknown(readable);
+    const [hidden, spans] = tokenizer.hide(readable);
+    const ids = tokenizer.encode(hidden);
+    const unknown = tokenizer.unknown(hidden);
     const letters = Array.from(tokenizer.normalize(readable).replaceAll(" ", ""));
     const rules = notesRemarks.rules[task];
     const values = {
@@ -394,9 +426,10 @@ const notesTransformer = (() => {
       letters: shortened(unknown.join(" ")),
     };
     const missing = (rule) =>
-      rule && !new RegExp(rule[0], "u").test(readable) && rule[1];
+      rule && !new RegExp(rule[0], "u").test(hidden) && rule[1];
+    const strange = (letter) => letter === " " || unknown.includes(letter);
     const refusal = (values.length > values.most && "long")
-      || (letters.every((letter) => unknown.includes(letter)) && "strange")
+      || (Array.from(tokenizer.normalize(hidden)).every(strange) && "strange")
       || missing(rules.refuse)
       || (isHeavy(rules, tokenizer.normalize(readable)) && "heavy")
       // 한두 글자에서는 맨 앞의 공백이 너무 무겁습니다.
@@ -405,7 +438,7 @@ const notesTransformer = (() => {
     const long = values.length > values.longest && "longer";
     const notes = [unknown.length ? "unknown" : long, missing(rules.warn)];
     const warning = notes.filter(Boolean).map((key) => say(key, values)).join(" ");
-    return { ids, warning, text: readable };
+    return { ids, warning, text: readable, spans };
   }
 
   /** 관용구를 지우고도 죽음, 병, 스스로 해침, 폭력의 말이 남는가. answers.py와 같습니다. */

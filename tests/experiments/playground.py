@@ -230,9 +230,10 @@ def judge(opened, texts, size=answers.BATCH, **how):
             _, refusal, _ = answers.reading(opened, text)
             held, asked = answers.judged(opened.rules, answer, certainty, source=text)
             letters = len(opened.tokenizer.normalize(text).replace(" ", ""))
+            hidden, _ = opened.tokenizer.hide([text])
             rows.append({
                 "text": text, "answer": answer, "certainty": certainty,
-                "pieces": len(opened.tokenizer.encode(text)) / letters,
+                "pieces": opened.tokenizer.encode(hidden).size / letters,
                 "refused": bool(refusal or held), "asked": bool(asked and not refusal),
             })  # fmt: skip
     return rows, truths

@@ -82,12 +82,29 @@ VARIANTS = {
     "two_vocabularies": {"sizes": [1500, 2500]},  # 더하면 같습니다
     "copied": {"copied": True},  # 이름과 수를 자리표로
     "multi30k": {},
+    # 싣는 것: 자리표에 더해, 더 크고 행렬의 갱신을 직교하게 펴는 옵티마이저로
+    "large": {
+        "copied": True,
+        "optimizer": "muon",
+        "vocab_size": 5000,
+        "tokens": 1536,
+        "epochs": 8,
+        "d_model": 192,
+        "num_heads": 6,
+        "d_ff": 768,
+    },
 }
+
+
+def settings_of(what):
+    """갈래의 설정. 적지 않은 것은 기본과 같습니다."""
+    return SETTINGS | VARIANTS[what]
+
+
 #: 앞의 것부터 쓸모 있는 차례입니다. 어디에서 멈추어도 앞의 것으로 견줄 수 있습니다.
 PLAN = [
     {"what": "baselines"},
     {"what": "transformer", "seed": 1},
-    {"what": "shipped"},
     {"what": "additive", "seed": 1},
     {"what": "torch", "seed": 1},
     {"what": "transformer", "seed": 2},
@@ -97,6 +114,8 @@ PLAN = [
     {"what": "multi30k", "seed": 1},
     {"what": "copied", "seed": 1},
     {"what": "copied", "seed": 2},
+    {"what": "large", "seed": 1},
+    {"what": "shipped", "variant": "large"},
 ]
 
 
@@ -222,19 +241,6 @@ def hidden(what, pairs):
     ]
 
 
-def shown(what, write):
-    """베낄 조각을 자리표로 바꾸어 옮기고, 답에서 되돌립니다."""
-    if not VARIANTS[what].get("copied"):
-        return write
-
-    def answer(model, source, target, texts):
-        spans = [copied_spans(text) for text in texts]
-        asked = [hide(*pair) for pair in zip(texts, spans)]
-        return list(map(show, write(model, source, target, asked), spans))
-
-    return answer
-
-
 def tokenizers(what, train):
     """입력 쪽과 정답 쪽의 토크나이저. 함께 쓰면 같은 것입니다.
 
@@ -247,10 +253,10 @@ def tokenizers(what, train):
     )
     if sizes := VARIANTS[what].get("sizes"):
         return [Tokenizer.train(*side) for side in zip((source, target), sizes)]
-    return [Tokenizer.train(source + target, SETTINGS["vocab_size"])] * 2
+    return [Tokenizer.train(source + target, settings_of(what)["vocab_size"])] * 2
 
 
-def batches(pairs, source, target, longest=None, seed=0):
+def batches(pairs, source, target, tokens, longest=None, seed=0):
     """배치. 입력도 `<eos>`로 끝납니다. `longest`보다 긴 짝은 뺍니다."""
     rows = [
         (source.encode(p.source, eos=True), target.encode(p.target, bos=True, eos=True))
@@ -258,7 +264,7 @@ def batches(pairs, source, target, longest=None, seed=0):
     ]
     if longest is not None:
         rows = [row for row in rows if max(map(len, row)) <= longest]
-    limit = max(SETTINGS["tokens"], *(len(ids) for row in rows for ids in row))
+    limit = max(tokens, *(len(ids) for row in rows for ids in row))
     return training.Batches(rows, limit, seed), len(rows)
 
 
@@ -270,7 +276,7 @@ def build(what, source, target):
     if "attention" in changes:
         return Seq2Seq(target.vocab_size, **changes)
     fields = {field.name for field in dataclasses.fields(TransformerConfig)}
-    sizes = {key: value for key, value in SETTINGS.items() if key in fields}
+    sizes = {key: value for key, value in settings_of(what).items() if key in fields}
     sizes["vocab_size"] = target.vocab_size
     if source is not target:
         sizes["source_vocab_size"] = source.vocab_size
@@ -285,16 +291,28 @@ def rate_at(steps):
     )
 
 
-def learn(model, data, validation, folder, steps):
+def optimizer_of(what, rate):
+    """Adam, 또는 행렬만 Muon으로 바꾸고 나머지는 Adam인 것."""
+    if settings_of(what).get("optimizer") == "muon":
+        return keras.optimizers.Muon(
+            rate,
+            adam_beta_2=0.98,
+            epsilon=1e-9,
+            weight_decay=None,
+            adam_weight_decay=None,
+        )
+    return keras.optimizers.Adam(rate, beta_2=0.98, epsilon=1e-9)
+
+
+def learn(what, model, data, validation, folder, steps):
     """학습하고, 쓸 때마다의 기록을 돌려줍니다."""
-    optimizer = keras.optimizers.Adam(rate_at(steps), beta_2=0.98, epsilon=1e-9)
     return training.train(
         model,
         data,
-        SETTINGS["epochs"],
+        settings_of(what)["epochs"],
         folder,
         validation,
-        optimizer,
+        optimizer_of(what, rate_at(steps)),
         SETTINGS["label_smoothing"],
         save_every=-(-steps // SETTINGS["saves"]),
         keep=SETTINGS["averaged"],
@@ -338,15 +356,16 @@ def written(model, source, target, texts, beam_size=None):
     """모델이 옮긴 글. 답의 한도는 입력의 길이에 50을 더한 것입니다."""
 
     def answer(chunk):
-        ids = pad_rows([source.encode(text, eos=True) for text in chunk])
+        hidden, spans = source.hide(chunk)  # 자리표를 배운 토크나이저만 숨깁니다
+        ids = pad_rows([source.encode(text, eos=True) for text in hidden])
         special = target.bos_id, target.eos_id
         if isinstance(model, Seq2Seq):
-            return target.decode(recurrent_greedy(model, ids, *special))
-        if beam_size:
+            chosen = recurrent_greedy(model, ids, *special)
+        elif beam_size:
             chosen, _ = decoding.beam_search(model, ids, *special, beam_size=beam_size)
         else:
             chosen = decoding.greedy(model, ids, *special)
-        return target.decode(chosen.numpy())
+        return list(map(show, target.decode(np.asarray(chosen)), spans))
 
     return by_length(texts, 64 if beam_size else 128, answer)
 
@@ -610,7 +629,7 @@ def torch_losses(model, batch, smoothing):
     return (loss * real).sum(), real.sum()
 
 
-def learn_torch(model, data, validation, folder, steps):
+def learn_torch(what, model, data, validation, folder, steps):
     """`training.train`과 같은 순서와 스케줄로 학습합니다."""
     import torch
 
@@ -689,20 +708,21 @@ def place_of(what, seed):
     return EXPERIMENT.unfinished.parent / "translation" / f"{what}-{seed}-{key}"
 
 
-def measure(what, seed=None):
+def measure(what, seed=None, variant=None):
     if what == "baselines":
         return baselines()
     if what == "shipped":
-        return shipped()
+        return shipped(variant)
     keras.backend.clear_session()
     tf.config.experimental.enable_op_determinism()
     keras.utils.set_random_seed(seed)
     corpus = corpus_of(what)
     train, held_out = (hidden(what, side) for side in (corpus.train, corpus.validation))
     source, target = tokenizers(what, train)
-    data, kept = batches(train, source, target, SETTINGS["longest"], seed)
-    validation, _ = batches(held_out, source, target)
-    folder, steps = place_of(what, seed), SETTINGS["epochs"] * len(data)
+    tokens = settings_of(what)["tokens"]
+    data, kept = batches(train, source, target, tokens, SETTINGS["longest"], seed)
+    validation, _ = batches(held_out, source, target, tokens)
+    folder, steps = place_of(what, seed), settings_of(what)["epochs"] * len(data)
     model, teach = build(what, source, target), learn
     if what == "torch":
         import torch
@@ -713,7 +733,7 @@ def measure(what, seed=None):
     source.save(folder / "source.json")
     target.save(folder / "target.json")
     history, clock = timed(
-        folder, steps, lambda: teach(model, data, validation, folder, steps)
+        folder, steps, lambda: teach(what, model, data, validation, folder, steps)
     )
     found = {
         "sentences": kept,
@@ -738,19 +758,22 @@ def measure(what, seed=None):
     return found | {"seconds_testing": round(time.perf_counter() - start, 1)}
 
 
-def shipped():
-    """시드 1의 마지막 가중치를 패키지에 싣고, 떼어 둔 문장에서 채점합니다."""
-    corpus = python_docs()
-    tokenizer, _ = tokenizers("transformer", corpus.train)
-    data, _ = batches(corpus.train, tokenizer, tokenizer, SETTINGS["longest"], 1)
-    model = build("transformer", tokenizer, tokenizer)
+def shipped(what):
+    """갈래의 시드 1의 마지막 가중치를 패키지에 싣고, 떼어 둔 문장에서 채점합니다."""
+    corpus, longest = python_docs(), SETTINGS["longest"]
+    train, test = (hidden(what, side) for side in (corpus.train, corpus.test))
+    tokenizer, _ = tokenizers(what, train)
+    tokens, folder = settings_of(what)["tokens"], place_of(what, 1)
+    data, _ = batches(train, tokenizer, tokenizer, tokens, longest, 1)
+    model = build(what, tokenizer, tokenizer)
     model(data.at(0)[0])
-    folder = place_of("transformer", 1)
     model.set_weights(training.average_checkpoints(folder, 1))
     texts, references = zip(*((pair.source, pair.target) for pair in corpus.test))
 
-    def greedily(model):
-        return graded(written(model, tokenizer, tokenizer, texts), references)
+    def greedily(scored):
+        name = "greedy" if scored is model else "stored"
+        asked = written, scored, tokenizer, tokenizer, texts
+        return graded(kept_answers(folder, name, *asked), references)
 
     path = path_of("python_docs.en-ko.tsv.gz")
     return ship(
@@ -765,7 +788,7 @@ def shipped():
             "license": "PSF-2.0",
         },
         batches=data,
-        held_out=batches(corpus.test, tokenizer, tokenizer)[0],
+        held_out=batches(test, tokenizer, tokenizer, tokens)[0],
         score=greedily,
     )
 
@@ -779,12 +802,14 @@ def count(model):
 def all_answers(what, model, corpus, source, target, folder):
     """답을 만드는 방법마다의 (이름, 답). 트랜스포머는 세 가지입니다."""
     texts = [pair.source for pair in corpus.test]
-    write = shown(what, torch_written if what == "torch" else written)
+    write = torch_written if what == "torch" else written
     yield "greedy", kept_answers(folder, "greedy", write, model, source, target, texts)
     if not isinstance(model, Transformer):
         return
-    beam = shown(what, functools.partial(written, beam_size=SETTINGS["beam_size"]))
+    beam = functools.partial(written, beam_size=SETTINGS["beam_size"])
     yield "beam", kept_answers(folder, "beam", beam, model, source, target, texts)
+    if what == "large":
+        return  # 평균이 도움이 되지 않는 것은 다른 갈래에서 쟀습니다
     model.set_weights(training.average_checkpoints(folder, SETTINGS["averaged"]))
     yield (
         "averaged",
@@ -867,7 +892,8 @@ def first_losses(what, pairs, updates=2):
     keras.utils.set_random_seed(1)
     pairs = hidden(what, pairs)
     source, target = tokenizers(what, pairs * 3)
-    data, _ = batches(pairs, source, target, SETTINGS["longest"], 1)
+    tokens = settings_of(what)["tokens"]
+    data, _ = batches(pairs, source, target, tokens, SETTINGS["longest"], 1)
     smoothing, losses = SETTINGS["label_smoothing"], []
     if what == "torch":
         import torch
@@ -883,7 +909,7 @@ def first_losses(what, pairs, updates=2):
             (loss / tokens).backward()
             adam.step()
         return losses
-    model, adam = build(what, source, target), keras.optimizers.Adam(0.001)
+    model, adam = build(what, source, target), optimizer_of(what, 0.001)
     inputs, labels = data.at(0)
     for _ in range(updates + 1):
         with tf.GradientTape() as tape:

@@ -41,9 +41,10 @@ def reading(opened, text, name="글"):
     """
     tokenizer, rules = opened.tokenizer, opened.rules
     text = pairs.readable(tokenizer, text)
-    length = len(tokenizer.encode(text, eos=True))
+    (hidden,), _ = tokenizer.hide([text])
+    length = len(tokenizer.encode(hidden, eos=True))
     letters = tokenizer.normalize(text).replace(" ", "")
-    unknown = tokenizer.unknown_characters(text)
+    unknown = tokenizer.unknown_characters(hidden)
     pieces = length - 1  # 끝의 <eos>는 세지 않습니다
     least = max(len(letters), 3)  # 한두 글자에서는 맨 앞의 공백이 너무 무겁습니다
     values = {
@@ -55,15 +56,15 @@ def reading(opened, text, name="글"):
     }
     require(length <= opened.max_length, remark("long", **values))
     refusals = [
-        "strange" if set(letters) <= set(unknown) else "",
-        _missing(rules.get("refuse"), text),
+        "strange" if set(tokenizer.normalize(hidden)) <= {" ", *unknown} else "",
+        _missing(rules.get("refuse"), hidden),
         "heavy" if _is_heavy(rules, tokenizer.normalize(text)) else "",
         "broken" if pieces > rules.get("pieces", pieces) * least else "",
     ]
     longer = length > (opened.longest_source or length)
     warnings = [
         "unknown" if unknown else "longer" if longer else "",
-        _missing(rules.get("warn"), text),
+        _missing(rules.get("warn"), hidden),
     ]
     refusal = next(filter(None, refusals), None)
     return (
@@ -99,6 +100,7 @@ class Reply(NamedTuple):
     text: str
     finished: bool
     ids: object
+    spans: list
     chances: object
 
     @property
@@ -135,7 +137,8 @@ def _chances(model, tokenizer, texts, answers):
 
     labels = pad_rows(answers, tokenizer.pad_id)
     inputs = np.insert(labels[:, :-1], 0, tokenizer.bos_id, axis=1)
-    logits = model((tokenizer.encode(texts, eos=True), inputs))
+    hidden, _ = tokenizer.hide(texts)
+    logits = model((tokenizer.encode(hidden, eos=True), inputs))
     p = tf.nn.softmax(tf.cast(logits, tf.float32))
     chosen = tf.gather(p, labels, batch_dims=2).numpy()
     return [row[: len(ids)] for row, ids in zip(chosen, answers)]
@@ -144,8 +147,16 @@ def _chances(model, tokenizer, texts, answers):
 def measures(answer, tokenizer):
     """확신, 가장 망설인 토큰, 그 확률을 적는 꼴로."""
     place = answer.weakest
-    token = tokenizer.vocabulary[answer.ids[place]].replace(" ", "␣")
+    (token,) = names(tokenizer, answer.ids[[place]], answer.spans)
     return written(answer.certainty), token, written(answer.chances[place])
+
+
+def names(tokenizer, ids, spans):
+    """번호마다의 토큰을 적는 꼴로. 자리표는 그 자리의 조각입니다."""
+    from transformer_notes.tokenization import show
+
+    vocabulary = tokenizer.vocabulary
+    return [show(vocabulary[token], spans).replace(" ", "␣") for token in ids]
 
 
 # --- 답을 보고 나서 ------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """답이 글의 어디를 보았는지 그립니다: `translate`와 `chat`이 씁니다."""
 
 from transformer_notes._files import replacing
+from transformer_notes.cli import answers
 from transformer_notes.cli.korean import require, say
 
 LARGEST = 64  # 그림에 그릴 토큰의 수
@@ -13,7 +14,8 @@ def draw_attention(path, model, tokenizer, text, answer_ids):
 
     from transformer_notes.figures import plotting
 
-    source_ids = tokenizer.encode([text], eos=True)
+    hidden, (spans,) = tokenizer.hide([text])
+    source_ids = tokenizer.encode(hidden, eos=True)
     target_ids = answer_ids[np.newaxis]
     longest = max(source_ids.shape[1], target_ids.shape[1])
     require(
@@ -24,10 +26,8 @@ def draw_attention(path, model, tokenizer, text, answer_ids):
     shifted = np.concatenate([[[tokenizer.bos_id]], target_ids[:, :-1]], axis=1)
     decoded = model.decode(shifted, model.encode(source_ids), return_weights=True)
     weights = decoded.weights[-1].cross_attention[0].numpy().mean(axis=0)
-    vocabulary = tokenizer.vocabulary
     source, target = (
-        [vocabulary[token].replace(" ", "␣") for token in ids[0]]
-        for ids in (source_ids, target_ids)
+        answers.names(tokenizer, ids[0], spans) for ids in (source_ids, target_ids)
     )
     drawn = plotting.attention_heatmap(weights, target, source, "크로스 어텐션")
     with replacing(path) as partial, matplotlib.rc_context(plotting.style()):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transformer_notes.decoding.search import beam_search, greedy, sample
-from transformer_notes.tokenization import pad_rows, text_rows
+from transformer_notes.tokenization import pad_rows, show, text_rows
 
 
 class Answer(NamedTuple):
@@ -17,6 +17,8 @@ class Answer(NamedTuple):
     finished: bool
     #: 답의 번호, int32 (length,). 끝의 `<eos>`까지이고 패딩은 없습니다.
     ids: np.ndarray
+    #: 옮기기 전에 자리표로 바꾼 조각. ids의 자리표는 이것입니다.
+    spans: list
 
 
 def translate(
@@ -31,6 +33,8 @@ def translate(
     seed=None,
 ):
     """글을 번호로 바꾸어 답을 만들고, 답을 다시 글로 바꿉니다.
+
+    자리표를 배운 토크나이저이면 이름이나 수를 자리표로 바꾸어 옮기고 답에서 되돌립니다.
 
     Args:
         model: `Transformer`.
@@ -79,7 +83,8 @@ def translate(
             "찾으려면 beam_size만, 뽑으려면 temperature와 top_k, top_p, seed만 "
             f"필요합니다. 받은 것: temperature={temperature}, {', '.join(given)}."
         )
-    rows = text_rows(tokenizer, texts)
+    hidden, spans = tokenizer.hide(texts)
+    rows = text_rows(tokenizer, hidden)
     if not rows:
         return []
     source_ids = pad_rows(rows, tokenizer.pad_id)
@@ -93,6 +98,6 @@ def translate(
     ids = ids.numpy()
     rows = [row[row != tokenizer.pad_id] for row in ids]
     return [
-        Answer(text, bool(tokenizer.eos_id in row), row)
-        for text, row in zip(tokenizer.decode(ids), rows)
+        Answer(show(text, copied), bool(tokenizer.eos_id in row), row, copied)
+        for text, row, copied in zip(tokenizer.decode(ids), rows, spans)
     ]

@@ -27,7 +27,7 @@ FORMAT = 1
 #: 모델이 하는 일. "classify"만 `Classifier`이고 나머지는 `Transformer`입니다.
 TASKS = ("translate", "classify", "chat", "dates")
 #: 파일의 가장 큰 크기, 바이트.
-LARGEST = 4 * 2**20
+LARGEST = 6 * 10**6
 LARGEST_TOKENIZER = 2**24  # 토크나이저의 압축을 풀었을 때의 가장 큰 크기
 
 _TOKENIZER = "tokenizer"
@@ -91,7 +91,7 @@ def write(path, model, tokenizer, task, card):
 
     Raises:
         ValueError: 모르는 task, 어휘 집합의 크기가 다른 토크나이저, 레이블의 수가 다른
-            card, 유한하지 않은 가중치, 4 MiB가 넘는 파일.
+            card, 유한하지 않은 가중치, 6 MB가 넘는 파일.
         OSError: 쓸 수 없는 자리.
     """
     _arguments.choice("task", task, TASKS)
