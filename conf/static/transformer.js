@@ -84,14 +84,11 @@ const notesTransformer = (() => {
 
     decode(ids, spans = []) {
       const kept = ids.filter((id) => ![PAD, BOS, EOS].includes(id));
-      const text = kept.map((id) => this.tokens[id]).join("").replace(/^ /, "");
-      return show(text, spans);
+      return show(kept.map((id) => this.tokens[id]).join("").replace(/^ /, ""), spans);
     }
 
     /** 적을 토큰. 자리표는 그 자리의 조각입니다. */
-    name(id, spans = []) {
-      return show(this.tokens[id], spans);
-    }
+    name = (id, spans = []) => show(this.tokens[id], spans);
 
     /** [베낄 조각을 자리표로 바꾼 글, 그 조각들]. 자리표를 배우지 않았으면 글 그대로. */
     hide(text) {
@@ -99,9 +96,8 @@ const notesTransformer = (() => {
       const copied = new RegExp(pattern.replaceAll("\\s", SPACE), "gu");
       const known = [...marks].filter((mark) => this.ids.has(mark));
       const found = [...new Set(text.match(copied))];
-      // 글에 자리표가 적혀 있으면 그것부터 넣습니다.
-      const written = (span) => marks.includes(span);
-      const spans = found.sort((a, b) => written(b) - written(a)).slice(0, known.length);
+      const isMark = (span) => marks.includes(span); // 글에 적힌 자리표부터 넣습니다
+      const spans = found.sort((a, b) => isMark(b) - isMark(a)).slice(0, known.length);
       const hidden = text.replace(copied, (span) => known[spans.indexOf(span)] ?? span);
       return [hidden, spans];
     }
