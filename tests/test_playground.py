@@ -196,7 +196,7 @@ SAID = {
         "배고파": "no_english", "asdf qwer zxcv": "broken",
         "The weather is nice today.": "unsure", "The cat sat on the mat.": "doubtful",
         "If no argument is given, nothing is returned.": "turned",
-        "Returns -1 on error and 0 on success, or 1 if the value is found and 2 if not.":
+        "The 3 arguments are a string (str), a number (int) and a list (list).":
         "lost",
         "Return a copy of the list.": "",
     },
