@@ -204,11 +204,11 @@ def test_a_failed_write_leaves_the_old_file(good, tmp_path, monkeypatch):
     ]
 
 
-def test_a_model_over_four_megabytes_is_not_written(tmp_path):
+def test_a_model_over_six_megabytes_is_not_written(tmp_path):
     config = TransformerConfig(
         tokenizer().vocab_size, d_model=512, d_ff=2048, num_layers=1
     )
-    with pytest.raises(ValueError, match=r"4,194,304바이트.*받은 것: [0-9,]+바이트"):
+    with pytest.raises(ValueError, match=r"6,000,000바이트.*받은 것: [0-9,]+바이트"):
         files.write(tmp_path / "m", Transformer(config), tokenizer(), "chat", {})
     assert list(tmp_path.iterdir()) == []
 
