@@ -5,10 +5,13 @@ import re
 import numpy as np
 import pytest
 from command_line import SMALL, Terminal, refuse, run, write_pairs
+from matplotlib.figure import Figure
 
 from transformer_notes import decoding
 from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import pairs as cli_pairs
+from transformer_notes.cli import pictures, trained
+from transformer_notes.figures import plotting
 
 
 def test_certainty_is_the_geometric_mean_over_the_tokens(opened, words_model):
@@ -189,3 +192,22 @@ def test_scoring_shows_how_far_it_is_on_a_terminal_only(words, request):
     terminal.wait_for("\n")
     terminal.process.wait(timeout=600)
     assert "100%" not in run("evaluate", words).stderr
+
+
+def test_a_placeholder_is_written_as_the_name_that_it_hides(tmp_path, monkeypatch):
+    shipped = trained.open_model("translator")
+    text, drawn = "See os.killpg(pid, 9) and my_new_module.", []
+    (reply,) = cli_answers.reply(shipped.model, shipped.tokenizer, [text])
+    assert reply.spans == ["os.killpg(pid, 9)", "my_new_module"]
+    assert all(span in reply.text for span in reply.spans)
+    assert reply.certainty > 0.7  # 숨기지 않은 글로 구하면 훨씬 낮습니다
+    names = cli_answers.names(shipped.tokenizer, reply.ids, reply.spans)
+    assert "".join(names[:-1]).replace("␣", " ").strip() == reply.text
+    monkeypatch.setattr(
+        plotting, "attention_heatmap", lambda *given: drawn.extend(given) or Figure()
+    )
+    args = shipped.model, shipped.tokenizer, text, reply.ids
+    pictures.draw_attention(tmp_path / "map.svg", *args)
+    weights, rows, columns, _ = drawn
+    assert rows == names and weights.shape == (len(rows), len(columns))
+    assert "".join(columns[:-1]).replace("␣", " ").strip() == text
