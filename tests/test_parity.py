@@ -6,6 +6,7 @@ Keras의 층은 test_multi_head_attention.py와 test_add_norm.py가 견줍니다
 import dataclasses
 from types import SimpleNamespace
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -24,6 +25,19 @@ if torch:
     from transformer_notes import pytorch
 
 both_norms = pytest.mark.parametrize("norm_first", [False, True])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def double():
+    """float64로 견줍니다. 분산이 작으면 기울기에서 float32의 반올림이 커집니다."""
+    kept = keras.config.floatx()
+    keras.config.set_floatx("float64")
+    if torch:
+        torch.set_default_dtype(torch.float64)
+    yield
+    keras.config.set_floatx(kept)
+    if torch:
+        torch.set_default_dtype(torch.float32)
 
 
 # --- 무작위 크기와 가중치 -----------------------------------------------------------
@@ -81,7 +95,7 @@ def ours(kind, case, norm_first):
 
 def vectors(case, ids):
     shape = (*ids.shape, case.sizes["d_model"])
-    return case.generator.normal(size=shape).astype("float32")
+    return case.generator.normal(size=shape)
 
 
 def run(call, inputs, weights):
@@ -105,9 +119,9 @@ def run_torch(call, inputs, module):
     return [x.detach() for x in flat], [x.grad for x in inputs], gradients
 
 
-def assert_close(actual, expected, tolerance):
+def assert_close(actual, expected):
     tf.nest.map_structure(
-        lambda a, e: np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance),
+        lambda a, e: np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-6),
         actual,
         expected,
     )
@@ -200,10 +214,10 @@ def test_attention_equals_torch_forward_and_backward(case, use_bias, shown):
         inputs,
         twin,
     )
-    assert_close(tf.nest.flatten(outputs), expected, 1e-5)
-    assert_close(to_inputs, to_their_inputs, 1e-4)
+    assert_close(tf.nest.flatten(outputs), expected)
+    assert_close(to_inputs, to_their_inputs)
     gradients = for_torch(layer, gradient_of(layer, to_weights))
-    assert_close(gradients, to_their_weights, 1e-4)
+    assert_close(gradients, to_their_weights)
 
 
 # --- torch의 모델 -------------------------------------------------------------------
@@ -225,11 +239,11 @@ def assert_model_same_as_torch(model, case, epsilon=1e-5):
     logits, _, gradients = run(lambda: model(both), [], model.trainable_variables)
     ids = [torch.tensor(ids).long() for ids in both]
     (expected,), _, theirs = run_torch(lambda: twin(*ids), [], twin)
-    assert_close(logits, expected, 1e-4)
+    assert_close(logits, expected)
     found = for_torch(model, gradient_of(model, gradients))
     assert found.keys() == {name for name, grad in theirs.items() if grad is not None}
     for name, gradient in found.items():
-        assert_close(gradient, theirs[name], 1e-3)
+        assert_close(gradient, theirs[name])
 
 
 settings = st.fixed_dictionaries(
@@ -317,11 +331,11 @@ def assert_same_as_keras_hub(layer, call, inputs, call_twin):
     expected, to_their_inputs, to_their_weights = run(
         lambda *x: call_twin(twin, *x), inputs, theirs.values()
     )
-    assert_close(outputs, expected, 1e-5)
-    assert_close(to_inputs, to_their_inputs, 1e-4)
+    assert_close(outputs, expected)
+    assert_close(to_inputs, to_their_inputs)
     values = layer_for_keras_hub(layer, gradient_of(layer, to_weights))
     for name, gradient in zip(theirs, to_their_weights):
-        assert_close(values[name], np.reshape(gradient, values[name].shape), 1e-4)
+        assert_close(values[name], np.reshape(gradient, values[name].shape))
 
 
 @needs_keras_hub
