@@ -26,6 +26,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
+import tokenizers
 from experiment import ROOT, Experiment
 from sacrebleu.metrics import BLEU, CHRF
 from shipping import ship
@@ -82,7 +83,7 @@ VARIANTS = {
     "two_vocabularies": {"sizes": [1500, 2500]},  # 더하면 같습니다
     "copied": {"copied": True},  # 이름과 수를 자리표로
     "multi30k": {},
-    # 싣는 것: 자리표에 더해, 더 크고 행렬의 갱신을 직교하게 펴는 옵티마이저로
+    # 자리표에 더해, 더 크고 행렬의 갱신을 직교하게 펴는 옵티마이저로
     "large": {
         "copied": True,
         "optimizer": "muon",
@@ -93,6 +94,18 @@ VARIANTS = {
         "num_heads": 6,
         "d_ff": 768,
     },
+}
+# 싣는 것: 위의 모델에서 이어, 같은 낱말도 번마다 다르게 나누고 더 많이 빼며 배웁니다.
+VARIANTS["shaken"] = VARIANTS["large"] | {
+    "begins": "large",
+    "bpe_dropout": 0.1,
+    "dropout": 0.2,
+    "copies": 6,
+    "epochs": 1,
+    "longest": 80,
+    "peak": 0.002,
+    "warmup_steps": 200,
+    "saves": 12,
 }
 
 
@@ -115,7 +128,8 @@ PLAN = [
     {"what": "copied", "seed": 1},
     {"what": "copied", "seed": 2},
     {"what": "large", "seed": 1},
-    {"what": "shipped", "variant": "large"},
+    {"what": "shaken", "seed": 1},
+    {"what": "shipped", "variant": "shaken"},
 ]
 
 
@@ -241,7 +255,7 @@ def hidden(what, pairs):
     ]
 
 
-def tokenizers(what, train):
+def trained_tokenizers(what, train):
     """입력 쪽과 정답 쪽의 토크나이저. 함께 쓰면 같은 것입니다.
 
     학습할 글에서만 배웁니다. 조사가 코드의 이름과 합쳐진 토큰을 배우지 않도록, 배울
@@ -256,12 +270,37 @@ def tokenizers(what, train):
     return [Tokenizer.train(source + target, settings_of(what)["vocab_size"])] * 2
 
 
-def batches(pairs, source, target, tokens, longest=None, seed=0):
-    """배치. 입력도 `<eos>`로 끝납니다. `longest`보다 긴 짝은 뺍니다."""
-    rows = [
+def rows_of(pairs, source, target):
+    """짝마다의 번호. 입력도 `<eos>`로 끝납니다."""
+    return [
         (source.encode(p.source, eos=True), target.encode(p.target, bos=True, eos=True))
         for p in pairs
     ]
+
+
+def learned_rows(what, pairs, source, target, folder):
+    """배울 줄. BPE 드롭아웃이면 말뭉치를 여러 번, 번마다 다르게 나눕니다.
+
+    나누는 난수는 시드를 정할 수 없어, 이어 갈 때 쓸 것을 폴더에 적어 둡니다.
+    """
+    settings = settings_of(what)
+    if "bpe_dropout" not in settings:
+        return rows_of(pairs, source, target)
+    path = folder / "rows.json"
+    if not path.exists():
+        backend = tokenizers.Tokenizer.from_file(str(folder / "source.json"))
+        backend.model.dropout = settings["bpe_dropout"]
+        shaken = Tokenizer(backend)
+        rows = rows_of(pairs * settings["copies"], shaken, shaken)
+        with replacing(path) as partial:
+            text = json.dumps([[ids.tolist() for ids in row] for row in rows])
+            partial.write_text(text, encoding="utf-8")
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return [tuple(np.array(ids, np.int32) for ids in row) for row in rows]
+
+
+def batches(rows, tokens, longest=None, seed=0):
+    """배치. `longest`보다 긴 짝은 뺍니다."""
     if longest is not None:
         rows = [row for row in rows if max(map(len, row)) <= longest]
     limit = max(tokens, *(len(ids) for row in rows for ids in row))
@@ -283,11 +322,12 @@ def build(what, source, target):
     return Transformer(TransformerConfig(**sizes))
 
 
-def rate_at(steps):
+def rate_at(what, steps):
     """학습률: 곧게 올렸다가 코사인을 따라 마지막 스텝에 0으로 내립니다."""
-    warmup = SETTINGS["warmup_steps"]
+    settings = settings_of(what)
+    peak, warmup = settings["peak"], settings["warmup_steps"]
     return keras.optimizers.schedules.CosineDecay(
-        0.0, steps - warmup, warmup_target=SETTINGS["peak"], warmup_steps=warmup
+        0.0, steps - warmup, warmup_target=peak, warmup_steps=warmup
     )
 
 
@@ -306,15 +346,16 @@ def optimizer_of(what, rate):
 
 def learn(what, model, data, validation, folder, steps):
     """학습하고, 쓸 때마다의 기록을 돌려줍니다."""
+    settings = settings_of(what)
     return training.train(
         model,
         data,
-        settings_of(what)["epochs"],
+        settings["epochs"],
         folder,
         validation,
-        optimizer_of(what, rate_at(steps)),
-        SETTINGS["label_smoothing"],
-        save_every=-(-steps // SETTINGS["saves"]),
+        optimizer_of(what, rate_at(what, steps)),
+        settings["label_smoothing"],
+        save_every=-(-steps // settings["saves"]),
         keep=SETTINGS["averaged"],
     )
 
@@ -634,7 +675,7 @@ def learn_torch(what, model, data, validation, folder, steps):
     import torch
 
     path, every = folder / "torch.pt", -(-steps // SETTINGS["saves"])
-    rates = rate_at(steps)
+    rates = rate_at(what, steps)
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
     begun, history = 0, []
     if path.exists():
@@ -718,20 +759,24 @@ def measure(what, seed=None, variant=None):
     keras.utils.set_random_seed(seed)
     corpus = corpus_of(what)
     train, held_out = (hidden(what, side) for side in (corpus.train, corpus.validation))
-    source, target = tokenizers(what, train)
-    tokens = settings_of(what)["tokens"]
-    data, kept = batches(train, source, target, tokens, SETTINGS["longest"], seed)
-    validation, _ = batches(held_out, source, target, tokens)
-    folder, steps = place_of(what, seed), settings_of(what)["epochs"] * len(data)
+    source, target = trained_tokenizers(what, train)
+    settings, folder = settings_of(what), place_of(what, seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    source.save(folder / "source.json")
+    target.save(folder / "target.json")
+    rows = learned_rows(what, train, source, target, folder)
+    data, kept = batches(rows, settings["tokens"], settings["longest"], seed)
+    validation, _ = batches(rows_of(held_out, source, target), settings["tokens"])
+    steps = settings["epochs"] * len(data)
     model, teach = build(what, source, target), learn
+    if first := settings.get("begins"):
+        model(data.at(0)[0])
+        model.set_weights(training.average_checkpoints(place_of(first, seed), 1))
     if what == "torch":
         import torch
 
         torch.manual_seed(seed)
         model, teach = torch_model(target.vocab_size), learn_torch
-    folder.mkdir(parents=True, exist_ok=True)
-    source.save(folder / "source.json")
-    target.save(folder / "target.json")
     history, clock = timed(
         folder, steps, lambda: teach(what, model, data, validation, folder, steps)
     )
@@ -760,11 +805,12 @@ def measure(what, seed=None, variant=None):
 
 def shipped(what):
     """갈래의 시드 1의 마지막 가중치를 패키지에 싣고, 떼어 둔 문장에서 채점합니다."""
-    corpus, longest = python_docs(), SETTINGS["longest"]
+    corpus = python_docs()
     train, test = (hidden(what, side) for side in (corpus.train, corpus.test))
-    tokenizer, _ = tokenizers(what, train)
-    tokens, folder = settings_of(what)["tokens"], place_of(what, 1)
-    data, _ = batches(train, tokenizer, tokenizer, tokens, longest, 1)
+    both = trained_tokenizers(what, train)
+    tokenizer, folder = both[0], place_of(what, 1)
+    tokens, longest = (settings_of(what)[key] for key in ("tokens", "longest"))
+    data, _ = batches(rows_of(train, *both), tokens, longest, 1)
     model = build(what, tokenizer, tokenizer)
     model(data.at(0)[0])
     model.set_weights(training.average_checkpoints(folder, 1))
@@ -788,7 +834,7 @@ def shipped(what):
             "license": "PSF-2.0",
         },
         batches=data,
-        held_out=batches(test, tokenizer, tokenizer, tokens)[0],
+        held_out=batches(rows_of(test, *both), tokens)[0],
         score=greedily,
     )
 
@@ -808,7 +854,7 @@ def all_answers(what, model, corpus, source, target, folder):
         return
     beam = functools.partial(written, beam_size=SETTINGS["beam_size"])
     yield "beam", kept_answers(folder, "beam", beam, model, source, target, texts)
-    if what == "large":
+    if VARIANTS[what].get("optimizer"):
         return  # 평균이 도움이 되지 않는 것은 다른 갈래에서 쟀습니다
     model.set_weights(training.average_checkpoints(folder, SETTINGS["averaged"]))
     yield (
@@ -878,7 +924,7 @@ def probe():
         }
     }
     for what in VARIANTS:
-        rates = rate_at(1000)
+        rates = rate_at(what, 1000)
         found[what] = {
             "changes": VARIANTS[what],
             "rates": [round(float(rates(step)), 7) for step in (1, 500, 800)],
@@ -891,9 +937,10 @@ def first_losses(what, pairs, updates=2):
     """갱신을 두 번 하며 잰 손실 셋. 그래프를 만들지 않아 빠릅니다."""
     keras.utils.set_random_seed(1)
     pairs = hidden(what, pairs)
-    source, target = tokenizers(what, pairs * 3)
-    tokens = settings_of(what)["tokens"]
-    data, _ = batches(pairs, source, target, tokens, SETTINGS["longest"], 1)
+    source, target = trained_tokenizers(what, pairs * 3)
+    settings = settings_of(what)
+    rows = rows_of(pairs, source, target)
+    data, _ = batches(rows, settings["tokens"], settings["longest"], 1)
     smoothing, losses = SETTINGS["label_smoothing"], []
     if what == "torch":
         import torch
