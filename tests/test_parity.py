@@ -30,12 +30,14 @@ both_norms = pytest.mark.parametrize("norm_first", [False, True])
 @pytest.fixture(autouse=True, scope="module")
 def double():
     """float64로 견줍니다. 분산이 작으면 기울기에서 float32의 반올림이 커집니다."""
-    kept = keras.config.floatx()
+    floatx, policy = keras.config.floatx(), keras.config.dtype_policy()
     keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")  # 한 번 읽힌 뒤로는 따로입니다
     if torch:
         torch.set_default_dtype(torch.float64)
     yield
-    keras.config.set_floatx(kept)
+    keras.config.set_floatx(floatx)
+    keras.config.set_dtype_policy(policy)
     if torch:
         torch.set_default_dtype(torch.float32)
 
@@ -48,7 +50,8 @@ def cases(draw):
     """설정의 크기와 두 쪽의 토큰 번호. 첫 문장 말고는 패딩이 붙습니다."""
     num_heads, batch = draw(st.integers(1, 4)), draw(st.integers(2, 3))
     sizes = {
-        "d_model": 4 * num_heads * draw(st.integers(1, 2)),
+        # Keras는 1/√d_k를 float32로 둡니다. d_k가 4의 거듭제곱이면 반올림되지 않습니다.
+        "d_model": num_heads * 4 ** draw(st.integers(1, 2)),
         "num_heads": num_heads,
         "num_layers": draw(st.integers(2, 3)),
         "d_ff": draw(st.integers(1, 20)),
@@ -121,7 +124,7 @@ def run_torch(call, inputs, module):
 
 def assert_close(actual, expected):
     tf.nest.map_structure(
-        lambda a, e: np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-6),
+        lambda a, e: np.testing.assert_allclose(a, e, rtol=1e-8, atol=1e-8),
         actual,
         expected,
     )

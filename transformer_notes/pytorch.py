@@ -83,9 +83,8 @@ class TorchTransformer(nn.Module):
         )
         angles = torch.arange(ids.shape[1])[:, None] * rates  # (length, d_model / 2)
         waves = torch.stack([angles.sin(), angles.cos()], dim=-1)  # 사인, 코사인의 쌍
-        positions = waves.flatten(-2).float()  # (length, d_model)
-        x = embedding(ids) * d_model**0.5 + positions.to(ids.device)
-        return self.dropout(x)  # (batch, length, d_model)
+        x = embedding(ids) * d_model**0.5  # (batch, length, d_model)
+        return self.dropout(x + waves.flatten(-2).to(x))
 
     def forward(self, source_ids, target_ids):
         # torch의 층에서는 True가 '가림'입니다.
