@@ -3,7 +3,7 @@
 폴더에는 설정을 적은 `run.json`, `tokenizer.json`, 떼어 둔 짝 `held_out.tsv`와
 `checkpoints/`가 있습니다. 답에 쓰이는 것은 모두 `run.json`이 압니다. 두 파일은 해시로,
 체크포인트는 학습한 데이터의 지문으로, `run.json`은 스스로의 해시로 확인합니다. 그래서
-바뀌었거나 다른 학습에서 온 것으로 답하는 일은 없습니다.
+바뀌었거나 다른 자료로 학습한 것으로 답하는 일은 없습니다.
 """
 
 import contextlib
@@ -257,8 +257,7 @@ def _weights(folder, record, checkpoint):
     require(
         len(found) == count,
         f"--checkpoint average:N의 N에는 읽을 수 있는 체크포인트의 수 {len(found)} "
-        f"이하가 필요합니다. 받은 것: {checkpoint}. 학습할 때 --save-every를 줄이면 "
-        "자주 남깁니다.",
+        f"이하가 필요합니다. 받은 것: {checkpoint}.",
     )
     _refuse_foreign(place, record, found)
     if best:
