@@ -82,6 +82,8 @@ def entries_of(doctree, labels):
                 entry[3].extend(_NAME.findall(_IMPORT.sub("", node.astext())))
             case nodes.Element() if ABOUT & {*node.get("classes", [])}:
                 pass
+            case nodes.entry() if not re.search(r"[^\W\d_]", node.astext()):
+                pass  # 표에서 수만 있는 칸으로는 찾지 않습니다
             case nodes.TextElement():
                 entry[2].append(_text(node))
             case node if isinstance(node, _SKIPPED):
