@@ -96,11 +96,12 @@ def test_a_figure_on_a_phone_is_whole_first_and_twice_as_large_after_a_tap(phone
     assert not image.is_visible()
 
 
-def test_the_copy_button_covers_no_end_of_an_output(phone):
-    room = phone.locator(".cell_output pre").evaluate_all(
+def test_the_copy_button_covers_no_end_of_code_and_no_output(phone):
+    assert phone.locator(".cell_output button.copybtn:visible").count() == 0
+    room = phone.locator(".bd-article .highlight pre").evaluate_all(
         "all => all.map(pre => parseFloat(getComputedStyle(pre).paddingRight))"
     )
-    button = phone.locator(".cell_output button.copybtn").first.bounding_box()
+    button = phone.locator("button.copybtn:visible").first.bounding_box()
     assert min(room) > button["width"] + 8
 
 
