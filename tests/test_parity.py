@@ -32,7 +32,8 @@ def double():
     """float64로 견줍니다. 분산이 작으면 기울기에서 float32의 반올림이 커집니다."""
     floatx, policy = keras.config.floatx(), keras.config.dtype_policy()
     keras.config.set_floatx("float64")
-    keras.config.set_dtype_policy("float64")  # 한 번 읽힌 뒤로는 따로입니다
+    # 정책은 처음 읽힐 때의 floatx에 머무르므로 따로 바꿉니다.
+    keras.config.set_dtype_policy("float64")
     if torch:
         torch.set_default_dtype(torch.float64)
     yield

@@ -30,7 +30,7 @@ class TorchTransformer(nn.Module):
         target_ids: int64 텐서, (batch, length_t). 정답을 한 칸 민 것입니다.
 
     Returns:
-        로짓, float32 텐서, (batch, length_t, vocab_size).
+        로짓, 가중치와 같은 dtype의 텐서, (batch, length_t, vocab_size).
 
     Raises:
         ValueError: `torch.nn`의 층이 하지 않는 설정.
@@ -84,7 +84,8 @@ class TorchTransformer(nn.Module):
         angles = torch.arange(ids.shape[1])[:, None] * rates  # (length, d_model / 2)
         waves = torch.stack([angles.sin(), angles.cos()], dim=-1)  # 사인, 코사인의 쌍
         x = embedding(ids) * d_model**0.5  # (batch, length, d_model)
-        return self.dropout(x + waves.flatten(-2).to(x))
+        # 파형은 (length, d_model)로 펴고, 임베딩의 dtype에 맞춥니다.
+        return self.dropout(x + waves.flatten(-2).to(x))  # (batch, length, d_model)
 
     def forward(self, source_ids, target_ids):
         # torch의 층에서는 True가 '가림'입니다.
