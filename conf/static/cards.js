@@ -46,5 +46,5 @@ for (const list of document.querySelectorAll(".asked")) {
     notesMemory.forget()
     show()
   })
-  show()
+  notesMemory.watch(show)
 }

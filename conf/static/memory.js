@@ -1,28 +1,31 @@
 // 이 브라우저가 기억하는 것: 읽은 장(read), 풀어 본 연습(tried), 틀린 문제(missed), 마지막에
 // 연 장(last). 어디로도 보내지 않고, 저장하지 못하게 한 브라우저에서는 기억하지 않습니다.
 const notesMemory = (() => {
-  const KEY = "notes-memory"
   const root = new URL(document.documentElement.dataset.content_root, location).href
   const pageOf = (address) => address.slice(root.length).replace(/(\.html)?([?#].*)?$/, "")
   const here = pageOf(location.href)
 
-  function kept() {
+  // 가지마다 열쇠가 따로 있습니다. 하나에 모두 담으면, 쪽을 떠나며 last를 적는 문서가 그사이에
+  // 다른 문서가 적은 것을 옛것으로 덮을 수 있습니다.
+  function names(kind) {
     try {
-      return JSON.parse(localStorage.getItem(KEY)) ?? {}
+      return JSON.parse(localStorage.getItem(`notes-${kind}`)) ?? []
     } catch {
-      return {}
+      return []
     }
   }
-  function keep(value) {
+  function keep(kind, value) {
     try {
-      localStorage.setItem(KEY, JSON.stringify(value))
+      localStorage.setItem(`notes-${kind}`, JSON.stringify(value))
     } catch { /* 읽는 데에는 지장이 없습니다. */ }
     show()
   }
-  const names = (kind) => kept()[kind] ?? []
   function mark(kind, name, on = true) {
     const others = names(kind).filter((one) => one !== name)
-    keep({ ...kept(), [kind]: on ? [...others, name] : others })
+    keep(kind, on ? [...others, name] : others)
+  }
+  function forget() {
+    for (const kind of ["read", "tried", "missed", "last"]) keep(kind, [])
   }
 
   // 차례와 지도와 연습의 제목에 다는 표. 읽어 주는 글은 따로 있습니다.
@@ -74,7 +77,7 @@ const notesMemory = (() => {
     Object.assign(finish, { type: "button", className: "finish", textContent: "다 읽었습니다" })
     finish.addEventListener("click", () => mark("read", here, !names("read").includes(here)))
     document.querySelector(".bd-article").append(finish)
-    if (!here.startsWith("deeper/")) keep({ ...kept(), last: here })
+    if (!here.startsWith("deeper/")) keep("last", [here])
   }
 
   // 해답을 펼치면 풀어 본 것입니다. 쓴 코드가 맞았을 때에는 bench.js가 알립니다.
@@ -87,7 +90,7 @@ const notesMemory = (() => {
   // 첫 쪽: 마지막에 연 장이나, 그것을 다 읽었으면 그다음에 읽을 장
   const doors = document.querySelector(".doors")
   const chapters = links.filter((link) => /^\d/.test(link.textContent.trim()))
-  const start = chapters.findIndex((link) => pageOf(link.href) === kept().last)
+  const start = chapters.findIndex((link) => names("last").includes(pageOf(link.href)))
   const rest = start < 0 ? [] : chapters.slice(start)
   const next = rest.find((link) => !names("read").includes(pageOf(link.href)))
   if (doors && next) {
@@ -97,6 +100,12 @@ const notesMemory = (() => {
     line.append("이어 읽기: ", link)
     doors.before(line)
   }
-  show()
-  return { has: (kind, name) => names(kind).includes(name), mark, solve, forget: () => keep({}) }
+
+  // 다른 탭에서 바뀌었거나 뒤로 가기로 돌아온 쪽도 지금 기억하는 것을 보입니다.
+  function watch(show) {
+    show()
+    for (const news of ["storage", "pageshow"]) addEventListener(news, show)
+  }
+  watch(show)
+  return { has: (kind, name) => names(kind).includes(name), mark, solve, forget, watch }
 })()
