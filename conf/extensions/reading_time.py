@@ -6,7 +6,7 @@
 문제도 뺍니다.
 
 다른 쪽에서는 ``{minutes}`` 역할로 부릅니다: ``{minutes}`lectures/attention` ``,
-별표를 쓰면 맞는 쪽을 모두 더합니다: ``{minutes}`lectures/*` ``.
+별표를 쓰면 맞는 쪽의, 반올림하지 않은 분을 모두 더합니다: ``{minutes}`lectures/*` ``.
 """
 
 import fnmatch
@@ -59,10 +59,13 @@ def measure(app, doctree):
     """제목 아래에 놓을 것입니다(``chapters``)."""
     if not re.match(app.config.reading_time_pages, app.env.docname):
         return []
-    minutes = max(1, round(load(doctree)))
-    app.env.metadata[app.env.docname]["minutes"] = minutes
-    words = f"읽는 데 약 {minutes}분"
+    app.env.metadata[app.env.docname]["minutes"] = minutes = load(doctree)
+    words = f"읽는 데 약 {_whole(minutes)}"
     return [nodes.paragraph(words, words, classes=["reading-time"])]
+
+
+def _whole(minutes):
+    return f"{max(1, round(minutes))}분"
 
 
 class MinutesRole(SphinxRole):
@@ -76,11 +79,11 @@ def minutes(app, docname, place):
     total = sum(of[name] for name in fnmatch.filter(of, page))
     if not total:
         logger.warning("읽는 시간을 재지 않은 쪽입니다: %s", page, location=docname)
-    return nodes.Text(f"{total / 60:.1f}시간" if "*" in page else f"{total}분")
+    return nodes.Text(f"{total / 60:.1f}시간" if "*" in page else _whole(total))
 
 
 def setup(app):
     pages = "lectures/|deeper/|practice/|paper/"
     app.add_config_value("reading_time_pages", pages, "env", str)
     app.add_role("minutes", MinutesRole())
-    return {"parallel_read_safe": True, "env_version": 6}
+    return {"parallel_read_safe": True, "env_version": 7}
