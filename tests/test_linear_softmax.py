@@ -230,26 +230,23 @@ def test_cloning_a_model_unties_as_documented():
 
 
 @kinds
-@pytest.mark.parametrize(
-    ("dtype", "logits_dtype", "probabilities_dtype"),
-    [
+def test_probabilities_are_float32_or_better(kind):
+    x = vectors(2, 3)
+    for dtype, logits_dtype, probabilities_dtype in (
         ("float32", "float32", "float32"),
         ("mixed_float16", "float16", "float32"),
         ("mixed_bfloat16", "bfloat16", "float32"),
         ("float16", "float16", "float32"),
         ("float64", "float64", "float64"),
-    ],
-)
-def test_probabilities_are_float32_or_better(
-    kind, dtype, logits_dtype, probabilities_dtype
-):
-    layer, x = built(kind, dtype), vectors(2, 3)
-    assert layer(x).dtype == logits_dtype
-    assert layer.probabilities(x).dtype == probabilities_dtype
-    logits = tf.cast(layer(x), tf.float64)
-    np.testing.assert_allclose(
-        layer.probabilities(x), numpy_softmax(logits), rtol=1e-5, atol=1e-7
-    )
+    ):
+        layer = built(kind, dtype)
+        logits, probabilities = layer(x), layer.probabilities(x)
+        assert logits.dtype == logits_dtype, dtype
+        assert probabilities.dtype == probabilities_dtype, dtype
+        expected = numpy_softmax(tf.cast(logits, tf.float64))
+        np.testing.assert_allclose(
+            probabilities, expected, rtol=1e-5, atol=1e-7, err_msg=dtype
+        )
 
 
 # --- 거절하는 입력 ---------------------------------------------------------------
