@@ -87,3 +87,9 @@ def test_a_missed_card_waits_on_the_review_page_until_its_first_answer_is_right(
     review.get_by_role("button", name="모두 잊기").click()
     assert review.locator(".asked li:visible").count() == 0
     waits(0)
+    # 뒤로 가기로 돌아오면 쪽은 떠날 때의 모습 그대로 다시 보입니다
+    review.evaluate("""() => {
+      localStorage.setItem("notes-missed", '["card-attention-axis"]')
+      dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))
+    }""")
+    expect(missed).to_have_count(1)

@@ -1,8 +1,10 @@
 """읽는 시간: 보이는 것을 저마다의 빠르기로 세고, 그림의 코드와 해답은 세지 않는다."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
+import reading_time
 
 HANGUL = "가" * 340 + "\n\n"  # 제목과 상자의 몇 글자가 더해져도 350을 넘지 않습니다
 LINES = "\n".join(f"x = {n}" for n in range(8))
@@ -73,6 +75,13 @@ def test_other_pages_name_the_time_and_the_sum(built):
     html = (built.html / "other.html").read_text(encoding="utf-8")
     assert "reading-time" not in html
     assert re.search(r"2분 0\.\d시간", html)
+
+
+def test_the_sum_is_not_made_of_rounded_minutes():
+    pages = {f"lectures/{n}": {"minutes": 1.4} for n in range(30)}
+    app = SimpleNamespace(env=SimpleNamespace(metadata=pages))
+    asked = SimpleNamespace(rawsource="lectures/*")
+    assert reading_time.minutes(app, "index", asked) == "0.7시간"
 
 
 def test_a_page_that_was_not_timed_is_an_error(built):

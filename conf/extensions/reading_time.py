@@ -76,9 +76,10 @@ class MinutesRole(SphinxRole):
 def minutes(app, docname, place):
     page = place.rawsource
     of = {n: m["minutes"] for n, m in app.env.metadata.items() if "minutes" in m}
-    total = sum(of[name] for name in fnmatch.filter(of, page))
-    if not total:
+    names = fnmatch.filter(of, page)
+    if not names:
         logger.warning("읽는 시간을 재지 않은 쪽입니다: %s", page, location=docname)
+    total = sum(of[name] for name in names)
     return nodes.Text(f"{total / 60:.1f}시간" if "*" in page else _whole(total))
 
 

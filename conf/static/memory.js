@@ -5,8 +5,8 @@ const notesMemory = (() => {
   const pageOf = (address) => address.slice(root.length).replace(/(\.html)?([?#].*)?$/, "")
   const here = pageOf(location.href)
 
-  // 가지마다 열쇠가 따로 있습니다. 하나에 모두 담으면, 쪽을 떠나며 last를 적는 문서가 그사이에
-  // 다른 문서가 적은 것을 옛것으로 덮을 수 있습니다.
+  // 가지마다 열쇠가 따로 있습니다. 하나에 모두 담으면, 열리며 last를 적는 문서가 그사이에 다른
+  // 문서가 적은 것을 옛것으로 덮을 수 있습니다.
   function names(kind) {
     try {
       return JSON.parse(localStorage.getItem(`notes-${kind}`)) ?? []

@@ -58,7 +58,7 @@ def check(ctx, target, kind, mask_true, adapter, seconds, memory):
     멈추고, 그때 있던 줄을 말합니다. FILE이 적는 글은 표준 오류에
     첫머리만 옮깁니다.
 
-    인자의 순서가 다르면 FILE에 adapter(함수, *우리의 인자)를 적고 그
+    인자의 이름도 순서도 다르면 FILE에 adapter(함수, *우리의 인자)를 적고 그
     이름을 --adapter로 줍니다.
 
     남의 코드를 가두어 두는 곳은 아닙니다. 믿지 못하는 파일은
