@@ -81,6 +81,12 @@
     seen.textContent = `‘${run.written[at]}’의 차례에 많이 본 토큰은 ${most}.`;
   }
 
+  /** 답의 토큰 하나를 고르고, 줄이 상자보다 길면 그 자리로 갑니다. */
+  function show(at) {
+    select(at);
+    stage.scrollLeft = written.children[at].offsetLeft - stage.clientWidth / 2;
+  }
+
   /** 앞의 답을 지웁니다. */
   function clear() {
     run = null;
@@ -107,8 +113,7 @@
       for (const item of written.children) item.classList.add("waiting");
       for (const [at, item] of [...written.children].entries()) {
         item.classList.remove("waiting");
-        select(at);
-        stage.scrollLeft = item.offsetLeft - stage.clientWidth / 2;
+        show(at);
         if (pace) await new Promise((done) => setTimeout(done, pace));
         if (mine !== turn) return;
       }
@@ -116,7 +121,7 @@
       const logs = steps.map(({ token, log }) => log[token]);
       const certainty = Math.exp(logs.reduce((a, b) => a + b) / logs.length);
       const words = logs.slice(0, -1); // 가장 망설인 토큰을 골라 둡니다
-      select(Math.max(0, words.indexOf(Math.min(...words))));
+      show(Math.max(0, words.indexOf(Math.min(...words))));
       const { held, asked: back } = T.judge(model, said, certainty, asking.text);
       status.textContent = [held || said, back, asking.warning].filter(Boolean).join(" ");
     } catch (error) {
