@@ -72,7 +72,7 @@ def test_the_answer_and_the_doors_are_in_the_first_view(visit):
             assert box["y"] + box["height"] <= height, (part, box)
         words = page.locator(".doors p").all()
         assert len(words) == 6 and all(word.is_visible() for word in words)
-    page.set_viewport_size({"width": 320, "height": 640})  # 가장 좁은 폰에서도 잘리지 않습니다
+    page.set_viewport_size({"width": 320, "height": 640})  # 가장 좁은 폰
     stage = page.locator(".speak .stage")
     assert stage.evaluate("stage => stage.scrollWidth <= stage.clientWidth")
 
