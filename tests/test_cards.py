@@ -5,7 +5,6 @@ import tomllib
 from pathlib import Path
 
 from built_site import go
-from playwright.sync_api import expect
 from tied_numbers import agrees, find
 from typed_numbers import typed
 
@@ -14,6 +13,7 @@ CARDS = {
     path.stem: tomllib.loads(path.read_text("utf-8"))
     for path in sorted((ROOT / "docs" / "cards").glob("*.toml"))
 }
+CARD = "card-attention-axis"
 
 
 def test_every_lecture_asks_three_times_where_its_file_says():
@@ -52,44 +52,47 @@ def answers_hold(card):
     assert [*typed("card.md", f"{prose}\n\n```{{code-cell}}\n{shown}\n```\n")] == []
 
 
-def test_a_missed_card_waits_on_the_review_page_until_its_first_answer_is_right(tab):
-    review = go(tab(), "reference/review.html")
-    missed = review.locator(".asked li li:visible")
-    with review.expect_popup() as opened:
-        review.evaluate("open('../lectures/attention.html')")
-    lecture = opened.value
-
-    def choose(*verdicts):
-        go(lecture, "lectures/attention.html")
-        box = lecture.locator("#card-attention-axis")
+def test_a_card_is_missed_when_its_first_answer_is_wrong(tab):
+    def missed(before, *verdicts):
+        page = go(tab(), "lectures/attention.html")
+        page.evaluate(f"notesMemory.mark('missed', '{CARD}', {before})")
+        box = page.locator(f"#{CARD}")
         box.locator("summary").click()
         reasons = box.locator("details li").all_inner_texts()
         for verdict in verdicts:
             place = [text.split(".")[0] for text in reasons].index(verdict)
             box.get_by_role("button").nth(place).press("Enter")
             assert box.get_by_role("status").inner_text() == reasons[place]
+        return page.evaluate(f"notesMemory.has('missed', '{CARD}')")
 
-    def waits(count):  # 열려 있는 쪽도, 다시 연 쪽도
-        expect(missed).to_have_count(count, timeout=60_000)
-        go(review, "reference/review.html")
-        expect(missed).to_have_count(count, timeout=60_000)
+    assert missed("false", "아닙니다", "맞습니다")  # 둘째로 고른 것은 세지 않습니다
+    assert missed("true", "아닙니다")
+    assert not missed("true", "맞습니다", "아닙니다")
 
-    waits(0)
-    choose("아닙니다", "맞습니다")  # 둘째로 고른 것은 세지 않습니다
-    waits(1)
-    choose("맞습니다")
-    waits(0)
-    choose("아닙니다")
-    waits(1)
+
+def test_the_review_page_shows_the_missed_cards_of_this_moment(visit):
+    page = visit("reference/review.html")
+    missed = page.locator(".asked li:visible li:visible")
+    assert missed.count() == 0
+
+    # 다른 탭에서 바뀔 때의 소식과, 뒤로 가기로 돌아올 때의 소식
+    for answered, news in (
+        ([CARD], "StorageEvent('storage')"),
+        ([], "StorageEvent('storage')"),
+        ([CARD], "PageTransitionEvent('pageshow')"),
+    ):
+        page.evaluate(
+            f"""names => {{
+              localStorage.setItem("notes-missed", JSON.stringify(names))
+              dispatchEvent(new {news})
+            }}""",
+            answered,
+        )
+        assert missed.count() == len(answered)
+
     missed.get_by_role("link").click()
-    assert review.url.endswith("lectures/attention.html#card-attention-axis")
-    go(review, "reference/review.html")
-    review.get_by_role("button", name="모두 잊기").click()
-    assert review.locator(".asked li:visible").count() == 0
-    waits(0)
-    # 뒤로 가기로 돌아오면 쪽은 떠날 때의 모습 그대로 다시 보입니다
-    review.evaluate("""() => {
-      localStorage.setItem("notes-missed", '["card-attention-axis"]')
-      dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))
-    }""")
-    expect(missed).to_have_count(1)
+    page.wait_for_url(f"**/lectures/attention.html#{CARD}")
+    go(page, "reference/review.html")
+    page.get_by_role("button", name="모두 잊기").click()
+    assert page.locator(".asked li:visible").count() == 0
+    assert page.evaluate(f"notesMemory.has('missed', '{CARD}')") is False
