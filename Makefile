@@ -30,11 +30,11 @@ html: environment  ## 사이트를 build/html에 짓습니다
 	@$(RUN) conf/build.py
 
 page: environment  ## 쪽 하나만 지어 봅니다: make page PAGE=lectures/masking
-	@TRANSFORMER_NOTES_BUILD=build/page $(RUN) -m sphinx -q -c conf -d build/page/doctrees -D root_doc=$(PAGE) -D include_patterns='$(PAGE).*' -D suppress_warnings=ref,bibtex docs build/page/html
+	@$(RUN) -m sphinx -q -c conf -d build/page/doctrees -D root_doc=$(PAGE) -D include_patterns='$(PAGE).*' -D suppress_warnings=ref,bibtex docs build/page/html
 	@$(RUN) -m webbrowser -n file://$(CURDIR)/build/page/html/$(PAGE).html
 
 serve: environment  ## 사이트를 열어 두고, 고칠 때마다 다시 짓습니다
-	@$(RUN) -m sphinx_autobuild -n -c conf -d build/serve/doctrees docs build/serve/html --watch transformer_notes --watch conf --re-ignore '\.mo$$|__pycache__'
+	@$(RUN) -m sphinx_autobuild -c conf -d build/serve/doctrees docs build/serve/html --watch transformer_notes --watch conf --re-ignore '\.mo$$|__pycache__'
 
 epub: html  ## 책 한 권을 build/transformer-notes.epub으로 묶습니다
 	@$(RUN) conf/epub.py

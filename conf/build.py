@@ -49,8 +49,8 @@ def build(inputs, again):
     if again:
         shutil.copytree(SITE, NEW)
         shutil.copytree(TREES, NEW_TREES)
-    sphinx = [sys.executable, "-m", "sphinx", "-b", "html", "-n", "-W", "--keep-going"]
-    folders = ["-q", "-c", ROOT / "conf", "-d", NEW_TREES, ROOT / "docs", NEW]
+    sphinx = [sys.executable, "-m", "sphinx", "-q", "-W", "-c", ROOT / "conf"]
+    folders = ["-d", NEW_TREES, ROOT / "docs", NEW]
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     subprocess.run([*sphinx, *folders], check=True, env=environment)
     pack()

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BUILD = Path(os.environ.get("TRANSFORMER_NOTES_BUILD", HERE.parent / "build"))
+BUILD = HERE.parent / "build"
 sys.path.insert(0, str(HERE / "extensions"))
 
 gc.disable()  # 짧게 살고 끝나는 프로세스입니다. 켜 두면 빌드의 5분의 1을 씁니다.
@@ -19,18 +19,14 @@ from source_links import linkcode_resolve  # noqa: E402, F401
 stand_ins.install("tensorflow", "keras", "numpy", "matplotlib", "sklearn", "torch")
 
 project = "트랜스포머 노트"
-author = "트랜스포머 노트"
-copyright = "글과 그림 CC BY 4.0 · 코드 MIT"
 language = "ko"
 locale_dirs = [os.path.relpath(HERE / "locale", HERE.parent / "docs")]
 templates_path = ["templates"]
-exclude_patterns = ["conftest.py"]
 highlight_language = "none"
 default_role = "code"
 numfig = True
 numfig_format = {"section": "{number}. {name}"}
 nitpicky = True
-show_warning_types = True
 
 extensions = [
     "myst_nb",
@@ -74,7 +70,6 @@ nb_custom_formats = {".md": "notebooks.read_text"}
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(BUILD / "executed")
 nb_execution_timeout = 600
-nb_output_stderr = "error"
 nb_code_prompt_show = "코드 펼치기"
 nb_code_prompt_hide = "코드 접기"
 nb_render_text_lexer = "none"
@@ -92,7 +87,6 @@ html_baseurl = re.sub(
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
 autodoc_preserve_defaults = True
-napoleon_google_docstring = True
 napoleon_use_rtype = False
 napoleon_custom_sections = [("호출 인자", "params_style")]
 nitpick_ignore_regex = [(r"py:.*", r"(tensorflow|tf|keras|matplotlib|numpy)\..*")]
@@ -106,13 +100,14 @@ html_logo = html_favicon = "static/mark.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css", "icons.css", ("print.css", {"media": "print"})]
 html_js_files = [
-    ("memory.js", {"defer": "defer", "priority": 100}),  # 다른 스크립트가 씁니다
+    # 앞의 둘은 다른 스크립트가 씁니다
+    ("script.js", {"defer": "defer", "priority": 100}),
+    ("memory.js", {"defer": "defer", "priority": 100}),
     ("reading.js", {"defer": "defer"}),
 ]
 html_copy_source = False
 html_use_index = False
-html_show_sourcelink = False
-html_last_updated_fmt = None
+html_additional_pages = {"search": "search.html"}
 html_theme_options = {
     "logo": {"text": project},
     "navbar_persistent": [],
@@ -121,6 +116,8 @@ html_theme_options = {
     "show_toc_level": 2,
     "use_download_button": False,
     "use_fullscreen_button": False,
+    "use_repository_button": bool(repository_url),
+    "repository_url": repository_url,
     "search_bar_text": "검색...",
     "toc_title": "이 장의 차례",
     "footer_content_items": ["extra-footer.html"],
@@ -128,12 +125,6 @@ html_theme_options = {
     + f' <a href="{repository_url}/issues/new">오류 알리기</a>' * bool(repository_url),
 }
 html_context = {"default_mode": "auto"}
-if repository_url:
-    html_theme_options |= {
-        "repository_url": repository_url,
-        "use_repository_button": True,
-    }
 html_math_renderer = "mathml"
-fonts_store = str(BUILD / "fonts")
 togglebutton_hint = "펼치기"
 togglebutton_hint_hide = "접기"

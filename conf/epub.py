@@ -4,13 +4,11 @@
 있으면 앞서 묶은 책을 그대로 둡니다.
 """
 
-import os
 import posixpath
 import shutil
 import subprocess
 import sys
 import tempfile
-import uuid
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -36,7 +34,7 @@ def main():
         pack(files(book), new)
         if checker := shutil.which("epubcheck"):
             check(checker, new)
-        os.replace(new, BOOK)
+        new.replace(BOOK)
     offered.offer()
     print(f"EPUB을 만들었습니다: {BOOK}")
 
@@ -86,7 +84,6 @@ def package(inside):
         items.append((f"f{number}", name, TYPES[kind], " ".join(marks)))
     return leaves.render(
         "package.opf",
-        identifier=uuid.uuid5(uuid.NAMESPACE_DNS, leaves.PROJECT["name"]),
         title=leaves.TITLE,
         subtitle=leaves.SUBTITLE,
         rights=leaves.LICENCE,
@@ -99,8 +96,7 @@ def check(checker, path):
     command = [checker]
     if Path(checker).read_bytes()[:2] == b"PK":  # 데비안의 것은 JAR 파일입니다
         command = ["java", "-jar", checker]
-    done = subprocess.run([*command, "--failonwarnings", path])
-    if done.returncode:
+    if subprocess.run([*command, "--failonwarnings", path]).returncode:
         sys.exit("epubcheck가 잘못을 찾았습니다. 앞서 만든 책은 그대로입니다.")
 
 

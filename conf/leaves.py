@@ -27,7 +27,7 @@ LICENCE = "글과 그림 CC BY 4.0 · 코드 MIT · 글꼴 SIL OFL 1.1"
 API = "reference/api"  # 모듈의 쪽으로 가는 목록. 책에서는 빼고 사이트에 둡니다
 DROPPED = (
     "script, style, noscript, template, form, .headerlink, .take-along, .offered,"
-    " .expanded, .overview-map .code, .write-start, .viewcode-link"
+    " .expanded, .overview-map .code, .write-start, .playground > *, .speak > *"
 )
 #: 둘레와 똑같이 보이는 코드의 조각. 풀어 두면 책이 훨씬 작아집니다.
 PLAIN = "pre span.n, pre span.p, pre span.w, code span.pre"
@@ -41,9 +41,7 @@ DOCTYPE = re.compile(rb"<!DOCTYPE[^>]*>\s*")
 EMPTY_PATH = re.compile(rb'<path (?![^>]*\bd=")')
 #: 많은 전자책이 모르는 선택자. 위젯에서 이것으로 적은 것은 book.css가 정합니다.
 NEW_RULE = re.compile(r"[^{}]*:(?:is|has)\([^{}]*\{[^{}]*\}")
-TEMPLATES = Environment(
-    loader=FileSystemLoader(OURS), autoescape=True, keep_trailing_newline=True
-)
+TEMPLATES = Environment(loader=FileSystemLoader(OURS), autoescape=True)
 
 
 @dataclass
@@ -95,8 +93,6 @@ def _clean(body):
     for node in body.query(PLAIN):
         for child in [*node.children]:
             node.parent.insert_before(child, node)
-        node.parent.remove_child(node)
-    for node in body.query(".playground > *, .speak > *"):
         node.parent.remove_child(node)
     for box in body.query(".playground, .speak, .tn-widget"):
         words = Element("p", {}, "html")
@@ -173,7 +169,7 @@ def contents(leaves, address, *, deep):
         (part, [(leaf, sections(leaf)) for leaf in chapters])
         for part, chapters in itertools.groupby(leaves, key=lambda leaf: leaf.part)
     ]
-    return render("contents.xhtml", parts=parts, address=address).rstrip("\n")
+    return render("contents.xhtml", parts=parts, address=address)
 
 
 def cover():

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = Path(os.environ.get("TRANSFORMER_NOTES_BUILD", ROOT / "build"))
+BUILD = ROOT / "build"
 SITE = BUILD / "html"
 #: 휠을 만드는 것.
 PACKAGE = "transformer_notes", "pyproject.toml", "LICENSE"

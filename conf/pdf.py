@@ -6,7 +6,6 @@
 """
 
 import itertools
-import os
 import re
 import shutil
 import sys
@@ -48,10 +47,9 @@ def main():
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content)
         new = Path(folder, BOOK.name)
+        flags = ["--no-sandbox", "--disable-gpu"]
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-            )
+            browser = playwright.chromium.launch(executable_path=chromium, args=flags)
             page = browser.new_page()
             page.goto(Path(folder, "book.xhtml").as_uri())
             numbers, found = None, {}
@@ -62,7 +60,7 @@ def main():
                 found = page_numbers(pypdf.PdfReader(new))
             browser.close()
         describe(new)
-        os.replace(new, BOOK)
+        new.replace(BOOK)
     offered.offer()
     print(f"PDF를 만들었습니다: {BOOK}")
 

@@ -13,12 +13,8 @@ with sync_playwright() as playwright:
     browser = playwright.chromium.launch(
         executable_path=chromium, args=["--no-sandbox"]
     )
-    page = browser.new_page(
-        viewport={"width": 1280, "height": 800}, color_scheme="light", locale="ko-KR"
-    )
+    page = browser.new_page(viewport={"width": 1280, "height": 800}, locale="ko-KR")
     page.goto(PAGE.as_uri())
-    page.evaluate(
-        "document.querySelector('.cell_output img').scrollIntoView({block: 'center'})"
-    )
+    page.locator(".cell_output img").first.scroll_into_view_if_needed()
     page.screenshot(path=ROOT / "docs" / "site.png")
     browser.close()

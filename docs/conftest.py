@@ -69,7 +69,7 @@ def page_snippets(document):
     starts = [0]
     for line in document.text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for snippet in find_snippets(document.path, document.text):
+    for snippet in find_snippets(document.text):
         first = snippet.line - 1
         if snippet.kind == "cell":
             last = first + snippet.source.count("\n") + 1
@@ -88,7 +88,7 @@ def docstring_examples(document):
 
 def page_numbers(document):
     """Sybil 파서: 글에 적은 수를 그 자리에서 셈합니다. 블록 사이마다 한 항목입니다."""
-    lines = [snippet.line for snippet in find_snippets(document.path, document.text)]
+    lines = [snippet.line for snippet in find_snippets(document.text)]
 
     def blocks_before(number):
         return bisect(lines, document.text.count("\n", 0, number[0].start()) + 1)

@@ -340,7 +340,7 @@ def prose(count, seed):
         at = draw.randrange(start, end)
         other = draw.choice([digit for digit in "0123456789" if digit != text[at]])
         changed = text[:at] + other + text[at + 1 :]
-        if not tied and not [*typed_numbers.typed(path, changed)]:
+        if not tied and not [*typed_numbers.typed(changed)]:
             line = text.count("\n", 0, at) + 1
             around = text[max(0, start - 20) : end + 20].replace("\n", " ")
             missed.append(f"{path.relative_to(ROOT)}:{line} …{around}…  → {other}")

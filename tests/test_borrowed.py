@@ -27,11 +27,7 @@ BORROWED = [
     ),
     (
         "sphinx==9.0.4",
-        """
-        sphinx.environment.collectors.toctree.TocTreeCollector
-        sphinx.locale._
-        sphinx.writers.html5.HTML5Translator
-        """,
+        "sphinx.environment.collectors.toctree.TocTreeCollector",
         "test_navigation.py::test_numbers_go_on_through_the_book_and_begin_with_the_chapter",
     ),
     (
@@ -48,13 +44,6 @@ BORROWED = [
         "pybtex==0.26.1",
         "pybtex.backends.markdown.Backend",
         "test_take_along.py::test_the_page_becomes_words_and_cells",
-    ),
-    (
-        "sphinx-exercise==1.2.1",
-        """
-        sphinx_exercise.nodes.solution_node
-        """,
-        "test_reading_time.py::test_what_is_shown_counts",
     ),
     (
         "tensorflow==2.21.0",

@@ -49,7 +49,7 @@ def answers_hold(card):
     for _, written, expression in find(prose):
         assert agrees(written, eval(expression, namespace)), written
     shown = "\n".join([code, *(expression for _, expression, _ in card["answers"])])
-    assert [*typed("card.md", f"{prose}\n\n```{{code-cell}}\n{shown}\n```\n")] == []
+    assert [*typed(f"{prose}\n\n```{{code-cell}}\n{shown}\n```\n")] == []
 
 
 def test_a_card_is_missed_when_its_first_answer_is_wrong(tab):

@@ -1,13 +1,15 @@
 """명령줄이 지키는 약속: 답의 확률, 되묻기, 뽑기, 터미널."""
 
+import io
 import re
+import sys
 
 import numpy as np
 import pytest
 from command_line import SMALL, Terminal, refuse, run, write_pairs
 from matplotlib.figure import Figure
 
-from transformer_notes import decoding
+from transformer_notes import cli, decoding, training
 from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import pairs as cli_pairs
 from transformer_notes.cli import pictures, trained
@@ -90,9 +92,8 @@ def test_below_the_second_threshold_it_asks_and_still_answers():
 def test_a_folder_of_dates_asks_back_by_itself(tmp_path):
     """거의 배우지 못한 모델의 답은 날짜가 아니거나 확률이 낮습니다."""
     run("train", tmp_path / "dates", "--count", 60, *SMALL, "--epochs", 1)
-    asked = "translate", tmp_path / "dates", "2026년 2월 30일"
-    assert run(*asked).stdout == "\n"
-    result = run(*asked, "--probability")
+    asked = "translate", tmp_path / "dates", "2026년 2월 30일", "--probability"
+    result = run(*asked)
     assert re.fullmatch(r"\t\d\.\d+(e-\d+)?\t\S+\t\d\S+\n", result.stdout)
     assert "1번째 글" in result.stderr
 
@@ -154,7 +155,8 @@ def test_known_characters_stay_as_they_were_learned(tmp_path):
     assert cli_pairs.readable(tokenizer, "１２") == "１2"
 
 
-def test_the_losses_are_said_to_differ_only_when_they_do(tmp_path):
+def test_the_losses_are_said_to_differ_only_when_they_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "train", lambda *given, **how: None)
     pairs = write_pairs(tmp_path / "pairs.tsv")
     once = ["--data", pairs, *SMALL, "--epochs", 1]
     assert "스무딩 0.1" in run("train", tmp_path / "with", *once).stdout
@@ -185,13 +187,12 @@ def test_a_terminal_has_a_prompt_and_lets_the_line_be_edited(words, request):
     assert terminal.end() == 0
 
 
-def test_scoring_shows_how_far_it_is_on_a_terminal_only(words, request):
-    terminal = Terminal("evaluate", words)
-    request.addfinalizer(terminal.kill)
-    terminal.wait_for("100%")
-    terminal.wait_for("\n")
-    terminal.process.wait(timeout=600)
-    assert "100%" not in run("evaluate", words).stderr
+def test_scoring_shows_how_far_it_is_on_a_terminal_only(opened, monkeypatch):
+    assert "100%" not in run("evaluate", opened).stderr
+    monkeypatch.setattr(sys, "stderr", screen := io.StringIO())
+    screen.isatty = lambda: True
+    cli.main(["evaluate", str(opened)], standalone_mode=False)
+    assert "100%" in screen.getvalue()
 
 
 def test_a_placeholder_is_written_as_the_name_that_it_hides(tmp_path, monkeypatch):

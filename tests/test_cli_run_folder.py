@@ -1,5 +1,6 @@
 """명령줄이 지키는 약속: 학습 폴더를 만들고, 이어 가고, 쓰는 일."""
 
+import dataclasses
 import errno
 import json
 import os
@@ -49,6 +50,16 @@ def no_training(monkeypatch):
     seen = []
     monkeypatch.setattr(training, "train", lambda *given, **how: seen.append(how))
     return seen
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory, pairs):
+    """다른 시드와 다른 스케줄로 배운, 모양이 같은 폴더."""
+    folder = tmp_path_factory.mktemp("runs") / "other"
+    short = ["--epochs", 2, "--save-every", 2, "--seed", 1]
+    asked = ["--schedule", "cosine", "--learning-rate", 0.01]
+    run("train", folder, "--data", pairs, *SMALL, *short, *asked)
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -136,7 +147,7 @@ def test_whole_documents_and_whole_days_are_held_out():
     assert not {day for _, day in kept} & {day for _, day in out}
 
 
-def test_a_recipe_sets_what_the_options_do_not(tmp_path, pairs):
+def test_a_recipe_sets_what_the_options_do_not(tmp_path, pairs, no_training):
     folder = tmp_path / "run"
     small = ["--epochs", 1, "--d-model", 16, "--num-heads", 2, "--d-ff", 32]
     run("train", folder, "--recipe", "chatbot", "--data", pairs, *small)
@@ -201,20 +212,8 @@ def test_a_finished_run_says_so_and_changes_nothing(words, pairs, no_training):
     assert contents(words) == before and no_training == []
 
 
-def test_more_epochs_continue_a_finished_run(copied):
-    before = steps(copied)[-1]
-    result = run("train", copied, "--epochs", 61)
-    assert f"{before:,}스텝" in result.stdout
-    assert steps(copied)[-1] == before // 60 * 61
-    assert run_folder.read(copied).settings["epochs"] == 61
-
-
-@pytest.mark.parametrize("schedule", ["cosine", "constant"])
-def test_a_run_with_another_schedule_ends_and_resumes(tmp_path, pairs, schedule):
-    folder = tmp_path / schedule
-    short = ["--epochs", 2, "--save-every", 2]
-    asked = ["--schedule", schedule, "--learning-rate", 0.01]
-    run("train", folder, "--data", pairs, *SMALL, *short, *asked)
+def test_a_run_with_another_schedule_ends_and_resumes(tmp_path, other):
+    folder = shutil.copytree(other, tmp_path / "run")
     whole, last = weights(folder), steps(folder)[-1]
     for path in (folder / "checkpoints").glob(f"step-{last}.*"):
         path.unlink()
@@ -224,9 +223,8 @@ def test_a_run_with_another_schedule_ends_and_resumes(tmp_path, pairs, schedule)
     assert "--learning-rate" in refuse("train", folder, "--learning-rate", 0.1)
 
 
-def test_a_damaged_newest_checkpoint_is_told_used_around_and_mended(copied):
+def test_a_damaged_newest_checkpoint_is_told_and_used_around(copied, no_training):
     *_, before, last = steps(copied)
-    whole = weights(copied)
     damage(copied, last)
     result = run("translate", copied, "둘 셋 넷")
     assert answers(result)[0].isdigit()
@@ -234,9 +232,7 @@ def test_a_damaged_newest_checkpoint_is_told_used_around_and_mended(copied):
     assert line.startswith("경고: ") and f"step-{last}" in line
     result = run("train", copied)
     assert f"{before:,}스텝에서" in result.stdout and f"step-{last}" in result.stderr
-    for a, b in zip(weights(copied), whole, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert run("translate", copied, "둘 셋 넷").stderr == ""
+    assert len(no_training) == 1
 
 
 def test_training_uses_operations_that_repeat_their_bits(copied, monkeypatch):
@@ -255,12 +251,10 @@ def test_other_settings_or_other_data_are_refused(copied, pairs, tmp_path):
     other = tmp_path / "other.tsv"
     other.write_text(pairs.read_text("utf-8") + "하나\t1\n", encoding="utf-8")
     assert str(other) in refuse("train", copied, "--data", other)
-    moved = pairs.rename(pairs.with_suffix(".moved"))
-    try:
-        assert "--data" in refuse("train", copied)
-        run("train", copied, "--data", moved)
-    finally:
-        moved.rename(pairs)
+    record = dataclasses.replace(run_folder.read(copied), data=str(tmp_path / "none"))
+    run_folder.write(copied, record)
+    assert "--data" in refuse("train", copied)
+    run("train", copied, "--data", pairs)
 
 
 def test_what_a_killed_run_left_is_swept_away(copied, no_training):
@@ -376,13 +370,10 @@ def test_no_file_of_a_folder_is_used_when_it_is_not_the_one_of_the_training(
         os.truncate(path, 10**11)  # 메모리보다 큽니다. 빈 자리는 디스크를 쓰지 않습니다
         assert name in refuse("evaluate", copied, code=1)
         path.write_bytes(whole)
-    run("evaluate", copied)
 
 
-def test_checkpoints_of_another_run_are_refused(copied, tmp_path, pairs):
-    """모양은 같고 시드만 다릅니다."""
-    other = tmp_path / "other"
-    run("train", other, "--data", pairs, *SMALL, "--epochs", 1, "--seed", 1)
+def test_checkpoints_of_another_run_are_refused(copied, other):
+    """모양은 같고 시드와 스케줄이 다릅니다."""
     for name in ("best", "."):
         place = copied / "checkpoints" / name
         for path in place.glob("step-*"):
@@ -400,19 +391,18 @@ def test_checkpoints_of_another_run_are_refused(copied, tmp_path, pairs):
 def test_files_that_are_not_checkpoints_are_not_counted(copied):
     for name in ("step-abc.index", "step-.index", "step-9x.index"):
         (copied / "checkpoints" / name).write_bytes(b"")
-    assert f"{steps(copied)[-1]:,}" in run("train", copied).stdout
-    assert run("translate", copied, "하나 둘 셋").stderr == ""
+    result = run("train", copied)
+    assert f"{steps(copied)[-1]:,}" in result.stdout and result.stderr == ""
 
 
-def test_a_damaged_history_does_not_stop_the_training(copied):
-    path = copied / "checkpoints" / "history.json"
+def test_more_epochs_continue_a_finished_run_even_with_a_damaged_history(copied):
+    before, path = steps(copied)[-1], copied / "checkpoints" / "history.json"
     os.truncate(path, 10**11)
-    run("train", copied, "--epochs", 61)
+    result = run("train", copied, "--epochs", 61)
+    assert f"{before:,}스텝" in result.stdout
+    assert steps(copied)[-1] == before // 60 * 61
+    assert run_folder.read(copied).settings["epochs"] == 61
     assert json.loads(path.read_text())[-1]["step"] == steps(copied)[-1]
-    path.unlink()
-    path.mkdir()
-    line = run("train", copied, "--epochs", 70, code=1).stderr.splitlines()[-1]
-    assert str(path) in line
 
 
 def test_a_folder_without_checkpoints_says_to_train(copied):
@@ -444,7 +434,8 @@ def test_a_model_too_large_for_the_memory_is_refused(tmp_path, pairs, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_training_ends_with_one_line(copied, monkeypatch):
+def test_a_failed_training_ends_with_one_line(copied, words_model, monkeypatch):
+    monkeypatch.setattr(run_folder, "build", lambda *_: words_model[1])
     for error, said in (
         (FloatingPointError("3번째 스텝"), "3번째 스텝"),
         (tf.errors.ResourceExhaustedError(None, None, "OOM"), "--tokens"),
@@ -452,6 +443,10 @@ def test_a_failed_training_ends_with_one_line(copied, monkeypatch):
         (PermissionError(errno.EACCES, os.strerror(errno.EACCES)), "권한"),
         (OSError(errno.EMLINK, os.strerror(errno.EMLINK)), "운영 체제"),
         (OSError(errno.ENOSPC, "가득", str(copied)), f"가득 ({copied})"),
+        (
+            IsADirectoryError(errno.EISDIR, "폴더", "a", None, str(copied)),
+            f"폴더 ({copied})",
+        ),
         (MemoryError(), "메모리"),
     ):
 
@@ -542,8 +537,13 @@ def scores(text):
     return [float(number.replace(",", "")) for number in match.groups()]
 
 
-def test_scores_equal_a_plain_loop_that_never_pads(words, words_model):
-    count, percent, right, loss, accuracy = scores(run("evaluate", words).stdout)
+@pytest.fixture(scope="module")
+def scored(words):
+    return scores(run("evaluate", words).stdout)
+
+
+def test_scores_equal_a_plain_loop_that_never_pads(words, words_model, scored):
+    count, percent, right, loss, accuracy = scored
     tokenizer, model = words_model
     lines = (words / "held_out.tsv").read_text("utf-8").splitlines()
     exact, losses, hits = 0, [], []
@@ -574,16 +574,12 @@ def test_other_pairs_can_be_scored(opened, tmp_path):
     assert str(path) in result.stderr.splitlines()[-1]
 
 
-def test_averaged_checkpoints_are_used_on_request(words):
+def test_averaged_checkpoints_are_used_on_request(words, scored):
     count = len(steps(words))
     average = training.average_checkpoints(words / "checkpoints", count)
     assert any(np.any(a != b) for a, b in zip(average, weights(words)))
-    loss = scores(run("evaluate", words).stdout)[3]
-    same, other = (
-        scores(run("evaluate", words, "--checkpoint", which).stdout)[3]
-        for which in ("newest", f"average:{count}")
-    )
-    assert same == loss != other
+    asked = "evaluate", words, "--checkpoint", f"average:{count}"
+    assert scores(run(*asked).stdout)[3] != scored[3]
     for command in ["evaluate"], ["translate"]:
         line = refuse(*command, words, "--checkpoint", f"average:{count + 1}")
         assert "--checkpoint" in line and str(count) in line

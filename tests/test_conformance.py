@@ -22,7 +22,7 @@ def cells(section):
     first = text.count("\n", 0, start)
     after = re.search(r"^\(conformance-", text[start + 1 :], re.M)
     last = text.count("\n", 0, start + 1 + after.start()) if after else first + 10**6
-    found = [s for s in find_snippets(page, text) if s.kind == "cell"]
+    found = [s for s in find_snippets(text) if s.kind == "cell"]
     return [
         snippet.source
         for snippet in found

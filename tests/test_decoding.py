@@ -161,7 +161,7 @@ def answers(ids):
 SOURCES = st.lists(st.integers(3, 5), min_size=1, max_size=2)
 
 
-@given(SOURCES, st.sampled_from([0, 2]), st.integers(0, 10_000))
+@given(SOURCES, st.sampled_from([0, 3]), st.integers(0, 10_000))
 def test_greedy_equals_recomputing_every_prefix(model, source, max_extra, seed):
     randomize(model, seed)
     expected = Reference(model, source, max_extra).greedy()
@@ -177,7 +177,7 @@ def test_every_way_of_answering_writes_fifty_more_by_default():
     SOURCES,
     st.integers(0, 10_000),
     # 그래프는 (빔, max_extra)마다 하나씩 만듭니다. 7은 어휘 집합보다 많습니다.
-    st.sampled_from([(1, 2), (2, 2), (3, 0), (7, 2)]),
+    st.sampled_from([(1, 3), (4, 3), (3, 0), (7, 2)]),
     st.sampled_from([0.0, 0.6, 1.0, 2.0]),
 )
 def test_every_beam_equals_the_plain_reference(model, source, seed, sizes, alpha):
@@ -278,11 +278,11 @@ class Rotary(PositionalEncoding):
         return turn(query), turn(key)
 
 
-@pytest.fixture
-def rotary(monkeypatch):
-    scheme = lambda config, **options: Rotary(**options)  # noqa: E731
-    monkeypatch.setitem(SCHEMES, "outside", scheme)
-    return make_model(vocab_size=12, positions="outside", seed=2)  # 답이 깁니다
+@pytest.fixture(scope="module")
+def rotary():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SCHEMES, "outside", lambda config, **options: Rotary(**options))
+        yield make_model(vocab_size=12, positions="outside", seed=2)  # 답이 깁니다
 
 
 def test_a_scheme_from_outside_moves_the_answer_with_the_order(rotary):
@@ -368,8 +368,7 @@ def test_answers_keep_the_form(model, name):
     assert 0 < ended < 16
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam", "sample"])
-def test_padding_is_never_a_token_of_the_answer(name):
+def test_padding_is_never_a_token_of_the_answer():
     model = make_model(tie_embeddings=False, num_layers=1)
     kernel = model.linear_softmax.kernel
     # 패딩의 로짓이 언제나 가장 크게: 층 정규화의 β와 나란히 둡니다.
@@ -378,21 +377,16 @@ def test_padding_is_never_a_token_of_the_answer(name):
     kernel.assign(tf.concat([tf.fill((8, 1), 50.0), kernel[:, 1:]], axis=1))
     logits = model(([[3]], [[BOS]])).numpy()
     assert logits[0, 0].argmax() == PAD
-    assert answers(decoders()[name](model, [[3, 4]], BOS, EOS, 3))[0]
-
-
-def test_the_default_limit_is_that_of_the_paper(model):
-    randomize(model, 0)
-    # eos로 쓴 번호가 결코 나오지 않게 어휘 집합의 마지막을 eos로 둡니다.
-    ids = sample(model, [[3, 4]] * 50, BOS, 5, seed=0)
-    assert ids.shape[1] <= 52
+    for name, decode in decoders().items():
+        assert answers(decode(model, [[3, 4]], BOS, EOS, 3))[0], name
 
 
 def test_an_input_of_nothing_but_padding_gets_an_answer(model):
     for name, decode in decoders().items():
-        ids = decode(model, [[PAD, PAD]], BOS, EOS, 2)
-        assert ids.shape[1] <= 2 and np.all(np.isfinite(ids)), name
-        assert decode(model, [[PAD, PAD]], BOS, EOS, 0).shape == (1, 0), name
+        ids = decode(model, [[PAD, PAD]], BOS, EOS, 3)
+        assert 1 <= ids.shape[1] <= 3, name
+    inputs = model, [[PAD, PAD]], BOS, EOS, 0
+    assert greedy(*inputs).shape == beam_search(*inputs, 3)[0].shape == (1, 0)
 
 
 class Counting(Transformer):
@@ -480,18 +474,18 @@ def test_drawn_tokens_follow_the_distribution(options):
 def test_sampling_is_reproducible(model):
     randomize(model, 3)
     sources = [[3, 4, 5]] * 20
-    first = sample(model, sources, BOS, EOS, seed=7).numpy()
-    np.testing.assert_array_equal(first, sample(model, sources, BOS, EOS, seed=7))
+    first = sample(model, sources, BOS, EOS, 3, seed=7).numpy()
+    np.testing.assert_array_equal(first, sample(model, sources, BOS, EOS, 3, seed=7))
     rows = answers(first)
     assert len(set(rows)) > 1  # 같은 입력이라도 줄마다 따로 뽑습니다
-    assert answers(sample(model, sources, BOS, EOS, seed=8)) != rows
+    assert answers(sample(model, sources, BOS, EOS, 3, seed=8)) != rows
     for seed in (-1, 2**80):
-        sample(model, sources, BOS, EOS, seed=seed)
+        sample(model, sources, BOS, EOS, 3, seed=seed)
     drawn = []
     for _ in range(2):
         keras.utils.set_random_seed(5)
-        drawn.append(answers(sample(model, sources, BOS, EOS)))
-    assert drawn[0] == drawn[1] != answers(sample(model, sources, BOS, EOS))
+        drawn.append(answers(sample(model, sources, BOS, EOS, 3)))
+    assert drawn[0] == drawn[1] != answers(sample(model, sources, BOS, EOS, 3))
 
 
 def test_first_rows_do_not_depend_on_how_many_follow(model):
@@ -501,11 +495,11 @@ def test_first_rows_do_not_depend_on_how_many_follow(model):
     assert answers(sample(model, sources[:1], BOS, EOS, 3, seed=2)) == three[:1]
 
 
-def test_top_k_of_one_and_tiny_top_p_equal_greedy(model):
+def test_a_tiny_top_p_or_temperature_equals_greedy(model):
     for seed in range(5):
         randomize(model, seed)
         expected = answers(greedy(model, [[3, 4, 5]], BOS, EOS, 3))
-        for options in ({"top_k": 1}, {"top_p": 1e-6}, {"temperature": 1e-4}):
+        for options in ({"top_p": 1e-6}, {"temperature": 1e-4}):
             ids = sample(model, [[3, 4, 5]], BOS, EOS, 3, seed=seed, **options)
             assert answers(ids) == expected
 
@@ -526,12 +520,12 @@ def test_xla_gives_the_same_answers(name):
     np.testing.assert_array_equal(compiled, expected)
 
 
-@pytest.mark.parametrize("name", ["greedy", "beam", "sample"])
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
-def test_mixed_precision_keeps_the_form(name, policy):
+def test_mixed_precision_keeps_the_form(policy):
     model = make_model(dtype=policy, num_layers=1)
-    ids = decoders()[name](model, [[3, 4, 5]], BOS, EOS, 3)
-    assert ids.dtype == tf.int32 and len(answers(ids)[0]) <= 6
+    for name, decode in decoders().items():
+        ids = decode(model, [[3, 4, 5]], BOS, EOS, 3)
+        assert ids.dtype == tf.int32 and len(answers(ids)[0]) <= 6, name
 
 
 def test_one_graph_serves_every_batch_and_sees_new_weights():
@@ -549,7 +543,7 @@ def test_one_graph_serves_every_batch_and_sees_new_weights():
     assert len(seen) > 3
 
 
-@pytest.mark.parametrize("dtype", [tf.int32, tf.int64, tf.uint8])
+@pytest.mark.parametrize("dtype", [tf.int32, tf.uint8])
 def test_decoding_works_inside_a_graph(model, dtype):
     randomize(model, 2)
     source = tf.constant([[3, 4, 5]], dtype)
@@ -624,7 +618,7 @@ def test_texts_are_translated_as_their_ids_are(writer, beam_size):
 
 def test_an_answer_cut_at_the_limit_is_not_finished(writer):
     model, tokenizer = writer
-    stubborn = make_model(vocab_size=tokenizer.vocab_size)
+    stubborn = make_model(vocab_size=tokenizer.vocab_size, num_layers=1)
     stubborn.linear_softmax.call = lambda x: tf.one_hot(
         tf.fill(tf.shape(x)[:2], 5), tokenizer.vocab_size
     )

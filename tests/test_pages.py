@@ -19,10 +19,9 @@ def read(path):
 # --- 학생이 복사하는 셀 --------------------------------------------------------------
 
 
-def copied(text, suffix=".md"):
+def copied(text):
     """셀과 예. 사이트의 일인 remove-cell만 노트북에 없습니다."""
-    snippets = find_snippets(f"page{suffix}", text)
-    return [snippet for snippet in snippets if "remove-cell" not in snippet.tags]
+    return [s for s in find_snippets(text) if "remove-cell" not in s.tags]
 
 
 def faults(snippet):
@@ -54,7 +53,7 @@ def test_cells_that_a_student_copies_hold_only_what_they_need():
     found = [
         f"{path.relative_to(ROOT)}:{line}: {fault}"
         for path in PAGES
-        for snippet in copied(read(path), path.suffix)
+        for snippet in copied(read(path))
         for line, fault in faults(snippet)
     ]
     assert not found, "\n" + "\n".join(found)
@@ -81,7 +80,7 @@ def test_no_number_is_typed():
     found = [
         f"{path.relative_to(ROOT)}:{line}: {number}"
         for path in PAGES
-        for line, number in typed(path, read(path))
+        for line, number in typed(read(path))
     ]
     assert not found, "쪽의 코드가 계산하지도, 확인하지도 않는 수입니다:\n" + "\n".join(
         found
@@ -110,7 +109,7 @@ def test_typed_numbers_are_found():
         ("2·3 + 8 = 14이고 √5 = 2.24이고 1/8 = 12.5%입니다.", []),
         ("2·3 + 8 = 15입니다.", ["2·3 + 8 = 15"]),
     ):
-        found = [number for _, number in typed("page.md", text)]
+        found = [number for _, number in typed(text)]
         assert found == numbers, text
 
 

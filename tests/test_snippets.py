@@ -49,7 +49,7 @@ RUN = {
 @pytest.mark.parametrize("kind, text", RUN.values(), ids=RUN)
 def test_every_executed_form_is_found_with_its_line(kind, text):
     text = f"머리\n\n{text}\n\n꼬리\n"
-    (snippet,) = find_snippets("page.md", text)
+    (snippet,) = find_snippets(text)
     (line,) = (n for n, row in enumerate(text.splitlines(), 1) if "planted" in row)
     assert (snippet.kind, snippet.line) == (kind, line)
 
@@ -61,12 +61,12 @@ def test_other_languages_and_prose_are_left_alone():
         "`>>> x`",
         "```{math}\nx\n```",
     ):
-        assert find_snippets("page.md", text) == []
+        assert find_snippets(text) == []
 
 
 def test_snippets_come_in_page_order():
     text = "```{code-cell}\na\n```\n\n```pycon\n>>> b\n```\n\n```{code-cell}\nc\n```\n"
-    assert [s.source.strip() for s in find_snippets("page.md", text)] == [
+    assert [s.source.strip() for s in find_snippets(text)] == [
         "a",
         ">>> b",
         "c",

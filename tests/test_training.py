@@ -89,10 +89,18 @@ def test_a_step_that_the_loss_scaler_skips_is_no_explosion():
     assert healthy and same(model.get_weights(), before)
 
 
-def test_training_lowers_the_loss_and_leaves_its_record(tmp_path):
-    history, _ = run(tmp_path, save_every=4)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """짧은 학습 하나의 (폴더, 기록, 모델)."""
+    folder, model = tmp_path_factory.mktemp("trained"), toy()
+    history, _ = run(folder, model=model, save_every=4)
+    return folder, history, model
+
+
+def test_training_lowers_the_loss_and_leaves_its_record(trained):
+    folder, history, _ = trained
     assert history[-1]["validation_loss"] < history[0]["validation_loss"]
-    assert json.loads((tmp_path / "history.json").read_text()) == history
+    assert json.loads((folder / "history.json").read_text()) == history
     steps = [record["step"] for record in history]
     assert steps == sorted(steps) and steps[-1] == 3 * len(Batches(PAIRS, 30))
 
@@ -123,8 +131,7 @@ def test_nan_stops_before_it_reaches_a_checkpoint(tmp_path):
     assert all(np.isfinite(w).all() for w in average_checkpoints(tmp_path, 1))
 
 
-def test_train_does_not_switch_determinism_on_for_the_process(tmp_path):
-    run(tmp_path, epochs=1)
+def test_train_does_not_switch_determinism_on_for_the_process(trained):
     assert not is_op_determinism_enabled()
 
 
@@ -154,26 +161,25 @@ def test_a_step_returns_the_loss_before_it_and_the_tokens():
     assert after < before
 
 
-@pytest.mark.parametrize("size, healthy", [(20.0, True), (99.9, True), (100.1, False)])
-def test_a_loss_over_a_hundred_is_an_explosion_whatever_the_vocabulary(size, healthy):
+def test_a_loss_over_a_hundred_is_an_explosion_whatever_the_vocabulary():
     model = toy(0.0)
     model.set_weights([np.zeros_like(weight) for weight in model.get_weights()])
-    # 모든 토큰의 로짓이 0이고 정답만 -a입니다. 손실은 a + log(11 + e^-a)입니다.
-    model.dense.bias.assign(-np.eye(12)[5] * (size - np.log(11)))
     optimizer = keras.optimizers.SGD(0.0)
     optimizer.build(model.trainable_variables)
     ids = np.full((1, 3), 5, np.int32)
     step = update_step(model, optimizer, label_smoothing=0.0)
-    loss, _, fine = step(((ids, ids), ids))
-    np.testing.assert_allclose(loss, size, rtol=1e-4)
-    assert fine == healthy
+    for size, healthy in ((20.0, True), (99.9, True), (100.1, False)):
+        # 모든 토큰의 로짓이 0이고 정답만 -a입니다. 손실은 a + log(11 + e^-a)입니다.
+        model.dense.bias.assign(-np.eye(12)[5] * (size - np.log(11)))
+        loss, _, fine = step(((ids, ids), ids))
+        np.testing.assert_allclose(loss, size, rtol=1e-4)
+        assert fine == healthy
 
 
 # ---------------------------------------------------------------- 채점
 
 
-@pytest.mark.parametrize("tokens", [9, 30, 10_000])
-def test_scores_are_means_over_the_tokens_however_they_are_batched(tokens):
+def test_scores_are_means_over_the_tokens_however_they_are_batched():
     pairs = reversals(40, seed=1, longest=6)
     model, losses, hits = tiny(0.5), [], []
     for source, target in pairs:
@@ -182,10 +188,11 @@ def test_scores_are_means_over_the_tokens_however_they_are_batched(tokens):
         log_p = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
         losses += [-row[label] for row, label in zip(log_p, labels)]
         hits += [row.argmax() == label for row, label in zip(log_p, labels)]
-    scores = evaluate(model, Batches(pairs, tokens))
-    np.testing.assert_allclose(scores.loss, np.mean(losses), rtol=1e-5)
-    np.testing.assert_allclose(scores.accuracy, np.mean(hits), rtol=1e-6)
-    assert 0 < scores.accuracy < 1 and list(map(type, scores)) == [float, float]
+    for tokens in (9, 30, 10_000):
+        scores = evaluate(model, Batches(pairs, tokens))
+        np.testing.assert_allclose(scores.loss, np.mean(losses), rtol=1e-5)
+        np.testing.assert_allclose(scores.accuracy, np.mean(hits), rtol=1e-6)
+        assert 0 < scores.accuracy < 1 and list(map(type, scores)) == [float, float]
 
 
 def test_padding_is_what_the_data_to_score_says():
@@ -196,9 +203,8 @@ def test_padding_is_what_the_data_to_score_says():
     assert evaluate(guess_padding, Batches(pairs, 30, pad_id=1)).accuracy == 0
 
 
-def test_the_validation_loss_of_training_is_the_loss_of_evaluate(tmp_path):
-    model = toy()
-    history, _ = run(tmp_path, epochs=1, model=model)
+def test_the_validation_loss_of_training_is_the_loss_of_evaluate(trained):
+    _, history, model = trained
     validation = Batches(reversals(15, seed=1, longest=4), 30)
     assert set(history[-1]) == {"step", "loss", "validation_loss"}
     np.testing.assert_allclose(

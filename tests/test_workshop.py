@@ -43,7 +43,7 @@ def solutions():
     for path in LECTURES + DEEPER:
         text = path.read_text("utf-8")
         kinds = re.findall(r"^```\{write\} (\w+)", text, re.MULTILINE)
-        cells = [s.source for s in find_snippets(path) if s.kind == "cell"]
+        cells = [s.source for s in find_snippets(text) if s.kind == "cell"]
         first = next((i for i, c in enumerate(cells) if "checker import check" in c), 0)
         source = "\n\n".join(["import numpy as np", *cells[first : first + 2]])
         for kind in kinds:

@@ -46,12 +46,12 @@ EQUATION = re.compile(rf"(?<![A-Za-z\d.)·×/]){_SIDE}(?: = {_SIDE})+(?![\d(%]|\
 SMALL = 12
 
 
-def typed(path, text):
+def typed(text):
     """아무도 지키지 않는 수의 (줄, 적힌 글)."""
     lines = [*prose(text)]
     starts = [number for number, _, line in lines if re.match("##? ", line)]
     sections = [""] * (len(starts) + 1)
-    for snippet in find_snippets(path, text):
+    for snippet in find_snippets(text):
         sections[bisect(starts, snippet.line)] += snippet.source + "\n"
     for number, _, line in lines:
         code = sections[bisect(starts, number)]

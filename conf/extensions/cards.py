@@ -107,4 +107,4 @@ def every_card(app, docname, place):
 def setup(app):
     app.add_directive("ask", Ask)
     app.add_directive("asked", Asked)
-    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 2}
+    return {"env_version": 2}

@@ -82,4 +82,4 @@ def here(app, docname, place):
 def setup(app):
     TocTreeCollector.assign_section_numbers = assign_section_numbers
     app.connect("doctree-read", gather, priority=950)
-    return {"parallel_read_safe": True, "env_version": 2}
+    return {"env_version": 2}

@@ -147,4 +147,3 @@ def link_names(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.connect("html-page-context", link_names)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

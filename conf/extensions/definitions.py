@@ -40,16 +40,13 @@ def write(app, exception):
         path.write_text(f"notesDefinitions({text});\n", encoding="utf-8")
 
 
-def switch_on(app):
-    """쪽의 글을 보는 사이트에서만. 전자책에는 스크립트가 없습니다."""
-    if app.builder.name == "html":
-        app.add_js_file("definitions.js", loading_method="defer")
-        app.connect("html-page-context", gather)
-        app.connect("build-finished", write)
+def add_script(app):
+    app.add_js_file("definitions.js", loading_method="defer")
 
 
 def setup(app):
     app.definitions = {}
-    app.connect("builder-inited", switch_on)
+    app.connect("builder-inited", add_script)
     app.connect("doctree-resolved", add_letters)
-    return {"parallel_read_safe": True, "parallel_write_safe": False}
+    app.connect("html-page-context", gather, priority=900)  # 다 다듬은 쪽에서
+    app.connect("build-finished", write)

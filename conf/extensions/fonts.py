@@ -48,8 +48,7 @@ DRAWN = {*"√‾ℎ", *map(chr, range(0x1D434, 0x1D468)), *map(chr, range(0x1D6
 
 def letters(pages):
     """글의 갈래마다 쪽들에 나온 글자. 영문자와 숫자는 언제나 담습니다."""
-    kinds = "text", "bold", "code", "math"
-    found = {name: set(string.printable) for name in kinds}
+    found = {name: set(string.printable) for name in ("text", "bold", "code", "math")}
     found["math"] |= DRAWN
     for page in pages:
         rest = re.sub(r"(?s)<(script|style)\b.*?</\1>", "", page)
@@ -120,13 +119,13 @@ def level_roots(font):
 
 
 def write(app, exception):
-    if exception or app.builder.format != "html":
+    if exception:
         return
-    home = Path(app.outdir) / "_static" / "fonts"
-    kept = Path(app.config.fonts_store)
+    out = Path(app.outdir)  # Sphinx의 것은 replace가 파일의 이름을 바꾸지 않습니다
+    home, kept = out / "_static" / "fonts", out.with_name("fonts")
     for folder in (home, kept):
         folder.mkdir(parents=True, exist_ok=True)
-    found = letters(p.read_text("utf-8") for p in Path(app.outdir).rglob("*.html"))
+    found = letters(p.read_text("utf-8") for p in out.rglob("*.html"))
     # 브라우저 속의 모델이 답에 쓸 글자. 다른 쪽은 이 글꼴을 읽지 않습니다.
     found["answers"] = "".join(sorted(model_scripts.letters() - set(found["text"])))
     for face, (source, what) in FACES.items():
@@ -139,6 +138,4 @@ def write(app, exception):
 
 
 def setup(app):
-    app.add_config_value("fonts_store", "", "", str)
     app.connect("build-finished", write)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,12 +15,10 @@ logger = logging.getLogger(__name__)
 _MARKED = re.compile(r"(``[^`]+``|`[^`]+`_{0,2}|\*\*[^*]+\*\*)([가-힣]?)")
 
 
-def separate_particles(text):
-    return _MARKED.sub(lambda m: f"{m[1]}\\ {m[2]}" if m[2] else m[1], text)
-
-
-def in_docstring(app, what, name, obj, options, lines):
-    lines[:] = separate_particles("\n".join(lines)).split("\n")
+def separate_particles(app, what, name, obj, options, lines):
+    text = "\n".join(lines)
+    text = _MARKED.sub(lambda m: f"{m[1]}\\ {m[2]}" if m[2] else m[1], text)
+    lines[:] = text.split("\n")
 
 
 _SCRIPTS = {
@@ -49,6 +47,5 @@ def translate_scripts(app, exception):
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", in_docstring)
+    app.connect("autodoc-process-docstring", separate_particles)
     app.connect("build-finished", translate_scripts)
-    return {"parallel_read_safe": True}

@@ -18,12 +18,10 @@ def need(env, *files):
 
 
 def files_of(env, page):
-    return dict.fromkeys(env.metadata.get(page, {}).get("files", ()))
+    return env.metadata.get(page, {}).get("files", ())
 
 
 def add_files(app, pagename, templatename, context, doctree):
-    if app.builder.format != "html":
-        return
     for name in files_of(app.env, pagename):
         if name.endswith(".css"):
             app.add_css_file(name)
@@ -35,4 +33,4 @@ def setup(app):
     app.add_node(Later)
     app.connect("doctree-resolved", fill)
     app.connect("html-page-context", add_files)
-    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 1}
+    return {"env_version": 1}

@@ -7,7 +7,6 @@
 
 import contextlib
 import re
-from pathlib import Path
 
 from package import modules, read
 from source_links import find_definition
@@ -20,12 +19,11 @@ _LITERAL = re.compile(r"\{[^}`]+\}`[^`]*`|(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
-def stale_fragments(path, text=None):
+def stale_fragments(text):
     """목록에 있으나 소스에는 없는 코드의 (줄 번호, 코드, 정의들)을 차례로 냅니다.
 
     빈칸과 줄바꿈은 따지지 않고 ``...``은 무엇이든 뜻합니다. 정의의 이름도 됩니다.
     """
-    text = read(Path(path)) if text is None else text
     targets, last = [], None
     for first, block in _blocks(text):
         if found := _DEFINITION.match(block):

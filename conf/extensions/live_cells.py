@@ -32,7 +32,7 @@ class Statement:
         self.source = ast.unparse(node)
         whole = symtable(self.source, "cell", "exec")
         self.loads, self.touches, imported = set(read_names(whole)), set(), set()
-        self.stores = {s.get_name() for s in whole.get_symbols() if is_made(s)}
+        self.stores = {s.get_name() for s in whole.get_symbols() if s.is_local()}
         for part in ast.walk(node):
             match part:
                 case ast.Import(names=names):
@@ -62,10 +62,6 @@ def read_names(table):
         yield from read_names(inner)
 
 
-def is_made(symbol):
-    return symbol.is_assigned() or symbol.is_imported()
-
-
 def is_there(name):
     """브라우저에 있는 모듈이거나 그 안의 이름인가."""
     return any(f"{name}.".startswith(f"{module}.") for module in THERE)
@@ -82,7 +78,7 @@ def statements(source):
 def live(path):
     """고쳐 볼 수 있는 셀마다 (셀의 코드, 먼저 실행할 글)."""
     before = []
-    for snippet in find_snippets(path):
+    for snippet in find_snippets(path.read_text("utf-8")):
         if snippet.kind == "doctest":
             for example in DocTestParser().get_examples(snippet.source):
                 before += statements(example.source)
@@ -99,13 +95,12 @@ def needs(before, own):
     """먼저 실행할 문장들. 브라우저에서 되지 않으면 None입니다."""
     wanted, chosen = set(), []
     for statement in [*before, *own][::-1]:
-        mine = statement in own
-        if mine or wanted & (statement.stores | statement.touches):
+        if statement in own or wanted & (statement.stores | statement.touches):
             if not statement.light:
                 return None
             wanted = wanted - statement.stores | statement.loads
-            chosen += [] if mine else [statement]
-    return chosen[::-1]
+            chosen.append(statement)
+    return chosen[len(own) :][::-1]
 
 
 def mark(app, doctree):
@@ -133,4 +128,4 @@ def write(app, pagename, templatename, context, doctree):
 def setup(app):
     app.connect("doctree-read", mark)
     app.connect("html-page-context", write)
-    return {"parallel_read_safe": False, "parallel_write_safe": True, "env_version": 2}
+    return {"env_version": 2}

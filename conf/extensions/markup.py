@@ -10,10 +10,7 @@ import re
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.writers.html5 import HTML5Translator
 
-#: sphinx-exercise는 모든 연습과 해답의 안쪽에 같은 id를 답니다.
-REPEATED = {"exercise-content", "solution-content"}
 _IMAGE = re.compile(r'(<img [^>]*?src="[^"]*?_images/([^"/]+\.svg)")')
 _SIZE = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt" height="([\d.]+)pt"')
 LONGEST = 32  # 글자. 수식은 기호 넷으로 셉니다
@@ -36,9 +33,6 @@ _NUMBERED = re.compile(
 
 
 def mend_tree(app, doctree, docname):
-    for node in doctree.findall(nodes.Element):
-        if REPEATED.intersection(node["ids"]):
-            node["ids"] = [name for name in node["ids"] if name not in REPEATED]
     # 독스트링의 "반환"에 목록이 있으면 문단 속의 문단이 됩니다.
     for node in list(doctree.findall(nodes.paragraph)):
         if any(isinstance(child, nodes.paragraph) for child in node):
@@ -46,6 +40,8 @@ def mend_tree(app, doctree, docname):
     for entry in doctree.findall(nodes.entry):
         if is_short(entry):
             entry["classes"].append("short")
+        elif len(entry.astext()) > 24:
+            entry["classes"].append("long")
         for text in list(entry.findall(nodes.Text)):
             joined = _COUNTED.sub("\N{NO-BREAK SPACE}", text)
             text.parent.replace(text, nodes.Text(joined))
@@ -55,11 +51,10 @@ def mend_tree(app, doctree, docname):
 
 
 def is_short(entry):
-    parts = (
-        "…" * 4 if isinstance(node.parent, nodes.math) else str(node)
+    text = "".join(
+        "…" * 4 if isinstance(node.parent, nodes.math) else node
         for node in entry.findall(nodes.Text)
     )
-    text = "".join(parts)
     most = 12 if " (" in text else LONGEST  # 긴 평균 뒤의 괄호는 다음 줄로 가도 됩니다
     return bool(re.fullmatch(f"[^가-힣]{{1,{most}}}", text))
 
@@ -70,12 +65,6 @@ def is_aligned(text):
     aligned = [line for line in lines if _COLUMNS.search(line)]
     narrow = all(len(line) <= WIDEST for line in lines)
     return narrow and len(aligned) >= max(3, len(lines) / 2)
-
-
-def visit_citation(self, node):
-    """참고문헌을 목록의 항목으로 씁니다. docutils가 적는 역할은 폐기되었습니다."""
-    HTML5Translator.visit_citation(self, node)
-    self.body[-1] = self.body[-1].replace("doc-biblioentry", "listitem")
 
 
 def mend_page(app, pagename, templatename, context, doctree):
@@ -94,6 +83,8 @@ def mend_page(app, pagename, templatename, context, doctree):
 
     # myst-nb의 접는 셀은 눈에 보이는 한국어 대신 영어 이름표를 읽어 줍니다.
     body = context["body"].replace(' aria-label="Toggle hidden content"', "")
+    # 참고문헌은 목록의 항목입니다. docutils가 적는 역할은 폐기되었습니다.
+    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     body = _FOLD.sub(r'<span class="\1">\2</span>', body)
     body = _JOINED.sub(r'<span class="joined">\g<0></span>', body)
     body = _NUMBERED.sub(r"\1 joined\2", body)
@@ -101,8 +92,5 @@ def mend_page(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
-    html = visit_citation, HTML5Translator.depart_citation
-    app.add_node(nodes.citation, override=True, html=html)
     app.connect("doctree-resolved", mend_tree)
     app.connect("html-page-context", mend_page)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

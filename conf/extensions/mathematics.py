@@ -8,11 +8,9 @@ import html
 
 import math_core
 from docutils import nodes
-from sphinx.locale import _
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
-
 
 CONVERTER = math_core.LatexToMathML(annotation=True, fancy_error=False)
 
@@ -45,7 +43,7 @@ def visit_display(self, node):
     self.body.append(self.starttag(node, "div", CLASS="math notranslate nohighlight"))
     if node["number"]:
         self.body.append(f'<span class="eqno">({node["number"]})')
-        self.add_permalink_ref(node, _("Link to this equation"))
+        self.add_permalink_ref(node, "이 수식의 주소")
         self.body.append("</span>")
     latex = node.astext()
     if r"\\" in latex and r"\begin" not in latex:  # &와 줄바꿈이 서려면 표가 필요합니다
@@ -58,4 +56,3 @@ def visit_display(self, node):
 def setup(app):
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_display, None))
     app.connect("doctree-resolved", number_equations)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,7 @@ LECTURES = "lectures"  # 지도의 링크는 이 폴더에서 나갑니다
 class ModelMap(SphinxDirective):
     def run(self):
         self.env.note_dependency(str(MAP))
-        folder = posixpath.dirname(self.env.docname) or "."
+        folder = posixpath.dirname(self.env.docname)
 
         def relative(match):
             path = posixpath.relpath(posixpath.join(LECTURES, match[1]), folder)
@@ -42,7 +42,7 @@ def _boxes():
                 x, y, width, height = map(box.get, ("x", "y", "width", "height"))
                 path = f"M{x} {y}h{width}v{height}h-{width}z"
                 found[page] = found.get(page, "") + path
-    return *map(int, svg.get("viewBox").split()[2:]), found
+    return *svg.get("viewBox").split()[2:], found
 
 
 def small_map(page):
@@ -62,4 +62,4 @@ def small_map(page):
 
 def setup(app):
     app.add_directive("model-map", ModelMap)
-    return {"parallel_read_safe": True, "env_version": 1}
+    return {"env_version": 1}

@@ -12,7 +12,6 @@
 import base64
 import json
 import zlib
-from pathlib import Path
 
 import jinja2
 import safetensors
@@ -89,9 +88,9 @@ def letters():
 
 def write_models(app, exception):
     used = any("models.js" in files_of(app.env, page) for page in app.env.found_docs)
-    if exception or app.builder.format != "html" or not used:
+    if exception or not used:
         return
-    folder = Path(app.outdir, "_static", "models")
+    folder = app.outdir / "_static" / "models"
     folder.mkdir(exist_ok=True)
     for path in MODELS.glob("*.safetensors"):
         (folder / f"{path.stem}.js").write_text(script(path), encoding="ascii")
@@ -101,4 +100,4 @@ def setup(app):
     app.add_directive("playground", Playground)
     app.connect("doctree-read", note_box)
     app.connect("build-finished", write_models)
-    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 1}
+    return {"env_version": 1}

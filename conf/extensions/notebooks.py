@@ -8,7 +8,6 @@ import hashlib
 import sys
 from pathlib import Path
 
-from jupyter_cache import get_cache
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 from package import ROOT, dependencies
@@ -21,14 +20,12 @@ ALWAYS = [
 ]
 
 
+def read_notebook(path):
+    return read_text(Path(path).read_text(encoding="utf-8"))
+
+
 def read_text(text):
-    """myst-nb의 `nb_custom_formats`가 부릅니다."""
-    return read_notebook("page.md", text)
-
-
-def read_notebook(path, text=None):
-    """MyST 페이지를 노트북으로 읽습니다."""
-    text = Path(path).read_text(encoding="utf-8") if text is None else text
+    """MyST 페이지의 글을 노트북으로 읽습니다. myst-nb도 부릅니다(``conf.py``)."""
     notebook = read_myst_markdown_notebook(
         text,
         MdParserConfig(enable_extensions=set(MYST_EXTENSIONS)),
@@ -36,8 +33,6 @@ def read_notebook(path, text=None):
     )
     _mend_source_map(notebook, text.splitlines())
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "python"}
-    for index, cell in enumerate(notebook.cells):
-        cell["id"] = f"cell-{index}"
     notebook.metadata["kernelspec"] = {
         "name": "python3",
         "display_name": "Python 3",
@@ -68,9 +63,8 @@ def inputs(notebook):
     paths = {*dependencies(cells).values()}
     beside = [path for of in {p.parent for p in paths} for path in of.iterdir()]
     paths |= {path for path in beside if path.is_file() and path.suffix != ".py"}
-    stored, called = (ROOT / "docs").rglob("*.*"), "".join(cells)
-    kinds = {".html", ".json", ".toml"}
-    paths |= {path for path in stored if path.suffix in kinds and path.name in called}
+    called = "".join(cells)
+    paths |= {path for path in (ROOT / "docs").rglob("*.*") if path.name in called}
     return sorted(paths)
 
 
@@ -80,8 +74,3 @@ def _digest(notebook):
     for path in [*ALWAYS, *inputs(notebook)]:
         found.update(f"{path.name}\0".encode() + path.read_bytes())
     return found.hexdigest()
-
-
-def executed(notebook, cache_path):
-    """저장된 출력을 담은 노트북입니다."""
-    return get_cache(cache_path).merge_match_into_notebook(notebook)[1]

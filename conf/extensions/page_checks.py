@@ -1,7 +1,6 @@
 """빌드가 페이지마다 확인하는 것: 파이썬, 그림의 설명, 소스를 설명하는 글."""
 
 from collections import Counter
-from pathlib import Path
 
 from docutils import nodes
 from listings import stale_fragments
@@ -13,8 +12,8 @@ logger = logging.getLogger(__name__)
 
 def check_python_runs(app, doctree):
     """페이지가 파이썬으로 보이는 블록과 실행되는 블록을 맞추어 봅니다."""
-    path = Path(app.env.doc2path(app.env.docname))
-    executed = Counter(_normal(s.source) for s in find_snippets(path))
+    text = app.env.doc2path(app.env.docname).read_text("utf-8")
+    executed = Counter(_normal(s.source) for s in find_snippets(text))
     for block in doctree.findall(_is_python_block):
         code = _normal(block.astext())
         executed[code] -= 1
@@ -58,7 +57,7 @@ def check_alt_text(app, doctree):
 
 def check_prose(app, doctree):
     path = app.env.doc2path(app.env.docname)
-    for line, fragment, targets in stale_fragments(path):
+    for line, fragment, targets in stale_fragments(path.read_text("utf-8")):
         logger.warning(
             "설명하는 코드가 소스에 없습니다: %s (%s)",
             fragment,
@@ -74,7 +73,7 @@ def unwrap_untitled_sections(app, doctree):
     """
     for section in list(doctree.findall(nodes.section)):
         if not any(isinstance(child, nodes.title) for child in section.children):
-            section.replace_self(nodes.container("", *section.children))
+            section.parent.replace(section, nodes.container("", *section.children))
 
 
 def setup(app):
@@ -82,4 +81,3 @@ def setup(app):
     app.connect("doctree-read", check_python_runs)
     app.connect("doctree-read", check_prose)
     app.connect("doctree-read", check_alt_text, priority=100)
-    return {"parallel_read_safe": True}

@@ -5,7 +5,6 @@
 """
 
 import textwrap
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from docutils import nodes
@@ -18,13 +17,9 @@ def not_found(app):
 
 def describe(app, pagename, templatename, context, doctree):
     """쪽의 첫 문단을 소개로 씁니다. 제목 아래의 '여기'는 소개가 아닙니다."""
-    if doctree is None:
-        return
-    for paragraph in doctree.findall(nodes.paragraph):
-        if "here" not in paragraph.parent.get("classes", []):
-            text = textwrap.shorten(paragraph.astext(), 150, placeholder="…")
-            context["description"] = text
-            return
+    found = doctree.findall(nodes.paragraph) if doctree else ()
+    texts = (p.astext() for p in found if "here" not in p.parent["classes"])
+    context["description"] = textwrap.shorten(next(texts, ""), 150, placeholder="…")
 
 
 def map_site(app, error):
@@ -33,11 +28,10 @@ def map_site(app, error):
         found = [f"<url><loc>{base}{page}.html</loc></url>" for page in app.env.titles]
         space = "http://www.sitemaps.org/schemas/sitemap/0.9"
         text = "\n".join([f'<urlset xmlns="{space}">', *sorted(found), "</urlset>\n"])
-        Path(app.outdir, "sitemap.xml").write_text(text, "utf-8")
+        (app.outdir / "sitemap.xml").write_text(text, "utf-8")
 
 
 def setup(app):
     app.connect("html-collect-pages", not_found)
     app.connect("html-page-context", describe)
     app.connect("build-finished", map_site)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

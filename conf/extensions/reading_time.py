@@ -16,7 +16,6 @@ from docutils import nodes
 from later import Later
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
-from sphinx_exercise.nodes import solution_node
 
 logger = logging.getLogger(__name__)
 
@@ -24,14 +23,14 @@ logger = logging.getLogger(__name__)
 PACE = {"글자": 350, "코드": 8, "정의": 20, "출력": 20}
 PACE |= {"수식": 1, "칸": 20, "그림": 4 / 3}
 CODE = nodes.literal_block, nodes.doctest_block
-UNREAD = solution_node, nodes.raw, nodes.comment
+UNREAD = nodes.raw, nodes.comment
 
 
 def load(node):
     """마디를 읽는 데 걸리는 분."""
     if isinstance(node, nodes.Text):
         return len(re.findall("[가-힣]", node)) / PACE["글자"]
-    if isinstance(node, UNREAD) or node.get("unread") or _is_folded_input(node):
+    if isinstance(node, UNREAD) or node.get("unread") or _is_skipped(node):
         return 0
     if node.get("folded"):
         return _lines(node) / PACE["정의"]
@@ -49,10 +48,11 @@ def _lines(node):
     return sum(bool(line.strip()) for line in node.astext().splitlines())
 
 
-def _is_folded_input(node):
-    if "cell_input" not in node["classes"]:
-        return False
-    return "tag_hide-input" in node.parent["classes"]
+def _is_skipped(node):
+    """해답과, 그림을 그리는 접힌 코드인가."""
+    if "cell_input" in node["classes"]:
+        return "tag_hide-input" in node.parent["classes"]
+    return "solution" in node["classes"]
 
 
 def measure(app, doctree):
@@ -87,4 +87,4 @@ def setup(app):
     pages = "lectures/|deeper/|practice/|paper/"
     app.add_config_value("reading_time_pages", pages, "env", str)
     app.add_role("minutes", MinutesRole())
-    return {"parallel_read_safe": True, "env_version": 7}
+    return {"env_version": 7}

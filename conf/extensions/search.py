@@ -19,13 +19,7 @@ from sphinx import addnodes
 NAMES = Path(__file__).with_name("search_names.toml")
 PHRASES = Path(__file__).with_name("search_phrases.toml")
 
-_SKIPPED = (
-    nodes.comment,
-    nodes.image,
-    nodes.math_block,
-    nodes.raw,
-    nodes.system_message,
-)
+_SKIPPED = nodes.comment, nodes.math_block, nodes.raw
 #: 코드에서는 이름만 담습니다: 밑줄이나 가운데 대문자가 있는 이름, 1e-5 같은 수, 명령
 _NAME = re.compile(
     r"[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\b\d(?:\.\d+)?e-\d+"
@@ -35,14 +29,13 @@ _NAME = re.compile(
 _IMPORT = re.compile(r"^(?:>>> )?(?:from|import) .*", re.MULTILINE)
 #: 오류 메시지는 그대로 쳐서 찾으므로 글로 담습니다.
 _ERROR = re.compile(r"\w+(?:Error|Exception): .*")
-_OLD_MARKS = "sphinx_highlight.js"
 _ENGLISH = re.compile(r"([A-Za-z][\w \-]*?)(?:\(([A-Za-z\-]+)\))?[.,]\s")
 
 #: 쪽에 대한 말이지 쪽의 글이 아닌 것: 맞혀 볼 문제, '여기', 첫소리, 읽는 시간.
 ABOUT = {"ask", "here", "letters", "reading-time"}
 
 
-def entries_of(doctree, labels):
+def entries_of(doctree):
     """쪽의 절, 용어, API의 이름마다 [id, 제목, 글, 코드의 이름]을 차례로 냅니다.
 
     용어의 글은 뜻이고, 코드의 이름 자리에는 그 말을 배우는 절의 주소가 있습니다.
@@ -56,17 +49,14 @@ def entries_of(doctree, labels):
     def read(node, entry):
         match node:
             case nodes.section():
-                ids = [i for i in node["ids"] if i in labels] or node["ids"]
                 title = node.next_node(nodes.title)
-                entry = open_entry(ids[0], _joined(_text(title)))
+                entry = open_entry(node["ids"][0], _joined(_text(title)))
                 for child in node.children:
                     if child is not title:
                         read(child, entry)
             case addnodes.desc():
                 signature = node.next_node(addnodes.desc_signature)
-                if signature["ids"]:
-                    name = signature.get("fullname", signature.astext())
-                    entry = open_entry(signature["ids"][0], name)
+                entry = open_entry(signature["ids"][0], signature["fullname"])
                 entry[3].extend(_NAME.findall(signature.astext()))
                 read(node.next_node(addnodes.desc_content), entry)
             case nodes.term() if node["ids"] and node["ids"][0].startswith("term-"):
@@ -80,14 +70,12 @@ def entries_of(doctree, labels):
             case nodes.literal_block() | nodes.doctest_block():
                 entry[2].extend(_ERROR.findall(node.astext()))
                 entry[3].extend(_NAME.findall(_IMPORT.sub("", node.astext())))
-            case nodes.Element() if ABOUT & {*node.get("classes", [])}:
+            case nodes.Element() if ABOUT & {*node["classes"]}:
                 pass
             case nodes.entry() if not re.search(r"[^\W\d_]", node.astext()):
                 pass  # 표에서 수만 있는 칸으로는 찾지 않습니다
             case nodes.TextElement():
                 entry[2].append(_text(node))
-            case node if isinstance(node, _SKIPPED):
-                pass
             case _:
                 for child in node.children:
                     read(child, entry)
@@ -136,12 +124,10 @@ def readable_formula(latex):
         (r"\\sqrt\s*\{([^{}]*)\}", r"√\1"),
         (r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", r"\1/\2"),
         (r"\\\\|\\[,;:!]|\\quad|&", " "),
-        (r"\\([a-zA-Z]+)", r"\1"),
     ]
-    simple = latex
     for found, plain in rules:
-        simple = re.sub(found, plain, simple)
-    return " ".join(re.sub(r"[{}\\]", "", simple).split())
+        latex = re.sub(found, plain, latex)
+    return " ".join(re.sub(r"[{}\\]", "", latex).split())
 
 
 def english_names(definition):
@@ -170,16 +156,11 @@ def merged(groups):
     """
     joined = []
     for group in groups:
-        same = [
-            g for g in joined if {n.lower() for n in g} & {n.lower() for n in group}
-        ]
-        if not same:
-            joined.append(list(dict.fromkeys(group)))
-            continue
-        first, *others = same
-        for other in [*others, group]:
-            first += [name for name in other if name not in first]
-        joined = [g for g in joined if not any(g is other for other in others)]
+        names = {name.lower() for name in group}
+        same = [g for g in joined if names & {name.lower() for name in g}]
+        place = joined.index(same[0]) if same else len(joined)
+        joined = [g for g in joined if g not in same]
+        joined.insert(place, [*dict.fromkeys(sum([*same, group], []))])
     return [group for group in joined if len(group) > 1]
 
 
@@ -193,34 +174,20 @@ def add_phrases(pages, labels):
 
 
 def collect(app, pagename, templatename, context, doctree):
-    if app.builder.name != "html":
-        return
     # 찾은 말은 static/marks.js가 칠합니다. Sphinx의 것은 그림 속의 글자에서 멈춥니다.
     # 같은 목록에서 뺍니다. 다른 확장이 여기에 더합니다.
-    context["script_files"][:] = [
-        script for script in context["script_files"] if _OLD_MARKS not in str(script)
-    ]
+    files = context["script_files"]
+    files[:] = [file for file in files if "sphinx_highlight.js" not in str(file)]
     if doctree is not None:
-        labels = {
-            anchor
-            for page, anchor, _ in app.env.domaindata["std"]["labels"].values()
-            if page == pagename
-        }
-        app.search_pages[pagename] = entries_of(doctree, labels)
-
-
-def search_page(app):
-    if app.builder.name == "html":
-        yield "search", {}, "search.html"
+        app.search_pages[pagename] = entries_of(doctree)
 
 
 def write_index(app, exception):
-    if exception or not app.search_pages:
+    if exception:
         return
-    order = app.env.toctree_includes
     reading = [app.config.root_doc]
     for page in reading:  # 차례에 나온 순서. 점수가 같으면 앞의 쪽이 먼저입니다.
-        reading += order.get(page, [])
+        reading += app.env.toctree_includes.get(page, [])
     path = Path(app.outdir, "_static", "search_index.js")
     known = read_index(path) | app.search_pages
     pages = {page: known[page] for page in reading if page in known}
@@ -229,8 +196,6 @@ def write_index(app, exception):
     index = {"pages": list(pages.items()), "names": names}
     script = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     path.write_text(f"openSearchIndex({script});\n", encoding="utf-8")
-    for unused in ["searchtools.js", "language_data.js", _OLD_MARKS]:
-        path.with_name(unused).unlink(missing_ok=True)
 
 
 def read_index(path):
@@ -242,11 +207,10 @@ def read_index(path):
 
 
 def replace_search(app):
-    """Sphinx의 검색을 끄고 우리 것을 켭니다. 전자책에는 검색이 없습니다."""
-    if app.builder.name == "html":
-        app.builder.search = False
-        for script in ("search.js", "marks.js"):
-            app.add_js_file(script, loading_method="defer")
+    """Sphinx의 검색을 끄고 우리 것을 켭니다."""
+    app.builder.search = False
+    for script in ("search.js", "marks.js"):
+        app.add_js_file(script, loading_method="defer")
 
 
 def setup(app):
@@ -254,6 +218,4 @@ def setup(app):
 
     app.connect("builder-inited", replace_search)
     app.connect("html-page-context", collect)
-    app.connect("html-collect-pages", search_page)
     app.connect("build-finished", write_index)
-    return {"parallel_read_safe": True, "parallel_write_safe": False}

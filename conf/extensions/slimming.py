@@ -11,6 +11,7 @@ from pathlib import Path
 OURS = Path(__file__).resolve().parents[1] / "static"
 #: 아이콘은 static/icons.css가 그립니다.
 UNUSED = ["scripts/fontawesome.js*", "vendor", "locales", "**/*.map"]
+UNUSED += ["searchtools.js", "language_data.js", "sphinx_highlight.js"]
 _ICON_FONT = re.compile(r"(?::is\()?\.fa[bsr]?(?![a-z])|@keyframes fa-|:host,:root")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _STATEMENT = re.compile(r"@(?:charset|import)[^;]*;")
@@ -65,7 +66,7 @@ def words(script):
 
 
 def slim(app, exception):
-    if exception or app.builder.format != "html":
+    if exception:
         return
     out = Path(app.outdir)
     static = out / "_static"
@@ -84,4 +85,3 @@ def slim(app, exception):
 
 def setup(app):
     app.connect("build-finished", slim)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,7 +9,6 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from sybil import Document
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
@@ -34,24 +33,20 @@ class Snippet:
     tags: frozenset = frozenset()
 
 
-def find_snippets(path, text=None):
+def find_snippets(text):
     """페이지 하나의 실행되는 블록을 나오는 순서대로 돌려줍니다."""
-    text = Path(path).read_text(encoding="utf-8") if text is None else text
     document, found = Document(text, ""), []
     for kind, lexer in (("cell", _CELLS), ("doctest", _FENCES)):
         for region in lexer(document):
-            source, options = region.lexemes["source"], region.lexemes.get("options")
+            source = region.lexemes["source"]
+            options = region.lexemes.get("options", {})
             line = text.count("\n", 0, region.start + source.offset) + 1
             if kind == "cell" or is_doctest(source):
-                tags = _tags(options or {})
+                # 머리의 YAML에 적은 것은 글이 아니라 목록입니다.
+                tags = frozenset(re.findall(r"[\w-]+", str(options.get("tags", ""))))
                 found.append(Snippet(kind, source.rstrip("\n"), line, tags))
     return sorted(found, key=lambda snippet: snippet.line)
 
 
 def is_doctest(source):
     return re.search(r"^\s*>>> ", source, re.MULTILINE) is not None
-
-
-def _tags(options):
-    """``:tags: [a, b]``는 글로, YAML 머리의 것은 목록으로 옵니다."""
-    return frozenset(re.findall(r"[\w-]+", str(options.get("tags", ""))))

@@ -138,9 +138,7 @@ def source_pages(app):
     """
     if app.config.root_doc != "index":
         return
-    formatter = HtmlFormatter(
-        linenos="inline", lineanchors="L", anchorlinenos=True, cssclass="highlight"
-    )
+    formatter = HtmlFormatter(linenos="inline", lineanchors="L", anchorlinenos=True)
     for path in modules().values():
         page = source_page(path)
         if Path(app.builder.get_output_path(page)).exists():
@@ -171,4 +169,4 @@ def setup(app):
     app.add_role("src", SourceRole())
     app.add_directive("definition", Definition)
     app.connect("html-collect-pages", source_pages)
-    return {"parallel_read_safe": False, "env_version": 4}
+    return {"env_version": 4}

@@ -10,18 +10,12 @@ import inspect
 import sys
 
 
-class StandIn:
-    """자리표를 물려받은 클래스의 진짜 부모입니다."""
-
-
 class _Anything:
     """어떤 속성도 있고, 장식자로 부르면 장식하려던 것을 돌려줍니다.
 
     모듈로 가져온 이름도, 실은 함수일 때도 있으므로, 이것입니다. API 쪽의 타입에는 진짜
     이름이 적힙니다.
     """
-
-    __path__ = ()
 
     def __init__(self, name):
         self._name = name
@@ -41,7 +35,7 @@ class _Anything:
         return self
 
     def __mro_entries__(self, bases):
-        return (StandIn,)
+        return ()
 
     def __or__(self, other):
         return _Anything(f"{self} | {getattr(other, '__name__', other)}")

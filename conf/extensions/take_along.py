@@ -19,8 +19,9 @@ from urllib.parse import urljoin
 
 import nbformat
 from docutils import nodes
+from jupyter_cache import get_cache
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from notebooks import executed, read_notebook
+from notebooks import read_notebook
 from package import ROOT
 from pybtex.backends.markdown import Backend
 from snippets import PYTHON_LANGUAGES, is_doctest
@@ -55,8 +56,9 @@ def links_to_notebook(app, doctree):
 def write_notebook(app, pagename, templatename, context, doctree):
     if doctree is None or not _is_offered(app, pagename, doctree):
         return
-    source = read_notebook(app.env.doc2path(pagename))
-    cells = executed(source, app.config.nb_execution_cache_path).cells
+    cache = get_cache(app.config.nb_execution_cache_path)
+    page = read_notebook(app.env.doc2path(pagename))
+    cells = cache.merge_match_into_notebook(page)[1].cells
     path = Path(app.outdir, f"{pagename}.ipynb")
     path.parent.mkdir(parents=True, exist_ok=True)
     base = app.config.html_baseurl
@@ -81,7 +83,7 @@ def _references(env, page):
         )
 
 
-def make_notebook(parts, page, base=""):
+def make_notebook(parts, page, base):
     """쪽의 글과 셀로 노트북을 만듭니다."""
     cells = []
     for words, group in itertools.groupby(parts, lambda part: isinstance(part, str)):
@@ -104,13 +106,12 @@ def _installation(source, page, base):
         words += f" 사이트의 첫 쪽에서 받은 `{WHEEL}`을 이 노트북 옆에 둡니다."
     yield new_markdown_cell(words)
     imported = {*re.findall(r"^\s*(?:import|from) (\w+)", source, re.MULTILINE)}
-    more = {name: of for name, of in _extras().items() if name in imported}
-    names = ["transformer_notes", *sorted(more)]
-    wanted = [urljoin(base, WHEEL), *(f'"{more[name]}"' for name in sorted(more))]
+    more = {name: of for name, of in sorted(_extras().items()) if name in imported}
+    wanted = [urljoin(base, WHEEL), *(f'"{of}"' for of in more.values())]
     yield new_code_cell(
         "# 없는 것이 있으면 설치합니다.\n"
         "from importlib.util import find_spec\n\n"
-        f"if not all(map(find_spec, {names})):\n"
+        f"if not all(map(find_spec, {['transformer_notes', *more]})):\n"
         f"    %pip install -q {' '.join(wanted)}"
     )
 
@@ -144,12 +145,11 @@ def _blocks(node, executed):
     """문서를 차례로 마크다운 글과 코드 셀로 냅니다."""
     match node:
         case nodes.title() if isinstance(node.parent, nodes.section):
-            level = sum(isinstance(above, nodes.section) for above in _above(node))
-            yield f"{'#' * level} {_inline(node)}"
+            yield f"{'#' * len(node.section_hierarchy())} {_inline(node)}"
         case nodes.title():
             yield f"**{_inline(node)}**"
-        case nodes.container() if "cell" in node["classes"]:
-            yield _executed_cell(node, executed[node["cell_index"]])
+        case nodes.container() if "cell_index" in node:
+            yield _executed_cell(executed[node["cell_index"]])
             for caption in node.findall(nodes.caption):
                 yield f"*{_inline(caption)}*"
         case nodes.literal_block() | nodes.doctest_block():
@@ -165,34 +165,24 @@ def _blocks(node, executed):
         case nodes.paragraph() | nodes.caption() | nodes.term() | nodes.attribution():
             if not {"reading-time", "here-part"} & {*node["classes"]}:
                 yield _inline(node)
-        case nodes.raw() | nodes.comment() | nodes.target() | nodes.Invisible():
+        case nodes.raw() | nodes.Invisible():
             pass
         case nodes.Element():
             for child in node:
                 yield from _blocks(child, executed)
 
 
-def _above(node):
-    while node := node.parent:
-        yield node
-
-
-def _executed_cell(node, cell):
-    outputs = [o for o in cell.outputs if "scrapbook" not in o.get("metadata", {})]
-    tags = {name.removeprefix("tag_") for name in node["classes"]}
+def _executed_cell(cell):
+    tags = {*cell.metadata.get("tags", ())}
     about = HIDDEN.copy() if tags & {"hide-input", "remove-input"} else {}
     if "raises-exception" in tags:
         about["tags"] = ["raises-exception"]
-    count = cell.execution_count
-    return new_code_cell(
-        cell.source, outputs=outputs, metadata=about, execution_count=count
-    )
+    cell["metadata"] = about
+    return cell
 
 
 def _code(node):
     text = node.astext()
-    if "output" in node["classes"]:
-        return
     if is_doctest(text) and not node.get("definition"):
         yield from _examples(text)
     else:
@@ -203,7 +193,7 @@ def _code(node):
 def _examples(text):
     """예를 셀로 나눕니다. 출력이 적힌 예마다 셀이 하나 끝납니다."""
     lines = []
-    for example in DocTestParser().get_examples(textwrap.dedent(text)):
+    for example in DocTestParser().get_examples(text):
         lines.append(example.source)
         if example.want:
             yield new_code_cell(
@@ -230,9 +220,8 @@ def _table(node):
         [_inline(entry).replace("|", r"\|").replace("\n", " ") for entry in row]
         for row in node.findall(nodes.row)
     ]
-    head, *body = rows
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rows.insert(1, ["---"] * len(rows[0]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 # --- 글 -----------------------------------------------------------------------------
@@ -246,7 +235,7 @@ def _inline(node):
             return f"`{node.astext()}`"
         case nodes.math():
             return f"${node.astext()}$"
-        case nodes.raw() | nodes.comment() | nodes.target() | nodes.image():
+        case nodes.raw() | nodes.Invisible() | nodes.image():
             return ""
         case nodes.bullet_list() | nodes.enumerated_list():
             return _list(node)
@@ -263,4 +252,3 @@ def _inline(node):
 
 def setup(app):
     app.connect("html-page-context", write_notebook)
-    return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -30,8 +30,7 @@ def agrees(written, value):
         parts, values = written[1:-1].split(", "), [*value]
         return len(parts) == len(values) and all(map(agrees, parts, values))
     if written in WORDS:
-        step = 0.5 if WORDS[written] == 0.5 else 1
-        return abs(value - WORDS[written]) <= step / 2
+        return abs(value - WORDS[written]) <= (0.25 if written == "반" else 0.5)
     sign, digits, percent = _NUMBER.fullmatch(written).groups()
     decimals = len(digits.partition(".")[2])
     number = float(digits.replace(",", "")) * (-1 if sign else 1)
@@ -46,4 +45,4 @@ class NumberRole(SphinxRole):
 
 def setup(app):
     app.add_role("n", NumberRole())
-    return {"parallel_read_safe": True, "env_version": 1}
+    return {"env_version": 1}

@@ -7,7 +7,6 @@ Sphinx는 고친 쪽만 다시 씁니다. 그런데 쪽에는 다른 쪽의 제�
 
 import hashlib
 import shutil
-from pathlib import Path
 from pprint import saferepr
 
 from package import modules, read
@@ -18,7 +17,6 @@ LENT = "minutes", "shown_sources", "exercises"
 
 def borrowed(env):
     """쪽을 쓸 때 다른 쪽과 패키지에서 가져오는 모든 것의 지문입니다."""
-    domains = {name: env.domaindata[name] for name in ("math", "py", "std")}
     parts = [
         {page: title.astext() for page, title in env.titles.items()},
         env.toctree_includes,
@@ -26,7 +24,7 @@ def borrowed(env):
         env.toc_secnumbers,
         env.toc_fignumbers,
         {page: [of.get(name) for name in LENT] for page, of in env.metadata.items()},
-        domains,
+        {name: env.domaindata[name] for name in ("math", "py", "std")},
         {c.key: c.formatted_entry.label for c in env.domaindata["cite"]["citations"]},
         {name: read(path) for name, path in modules().items()},
     ]
@@ -37,19 +35,17 @@ def borrowed(env):
 def choose(app, env):
     """고친 쪽 말고 더 쓸 쪽들입니다."""
     before, env.borrowed = getattr(env, "borrowed", None), borrowed(env)
-    out = Path(app.outdir)
     if before == env.borrowed:
         images = {name for _, name in env.images.values()}
-        stale = [p for p in out.glob("_images/*") if p.name not in images]
+        stale = [p for p in app.outdir.glob("_images/*") if p.name not in images]
         # 테마의 CSS는 slimming이 줄였습니다. 다시 복사합니다.
-        for path in [*stale, *out.glob("_static/**/*.css")]:
+        for path in [*stale, *app.outdir.glob("_static/**/*.css")]:
             path.unlink()
         return []
-    shutil.rmtree(out)
-    out.mkdir()
-    return sorted(env.found_docs)
+    shutil.rmtree(app.outdir)
+    app.outdir.mkdir()
+    return env.found_docs
 
 
 def setup(app):
     app.connect("env-get-updated", choose, priority=900)
-    return {"parallel_read_safe": False}

@@ -104,13 +104,13 @@ def notes():
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, source in inside.items():  # 시각 없이 담아 언제 지어도 같습니다
-            archive.writestr(zipfile.ZipInfo(name), source, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name), source)
     return content.getvalue()
 
 
 def write_runtime(app, exception):
     used = any("workshop.js" in files_of(app.env, page) for page in app.env.found_docs)
-    if exception or app.builder.format != "html" or not used:
+    if exception or not used:
         return
     folder = Path(app.outdir, "_static", "runtime")
     folder.mkdir(exist_ok=True)
@@ -132,4 +132,4 @@ def setup(app):
     app.add_directive("write", Write)
     app.add_directive("workshop", Workshop)
     app.connect("build-finished", write_runtime)
-    return {"parallel_read_safe": False, "parallel_write_safe": True, "env_version": 2}
+    return {"env_version": 2}

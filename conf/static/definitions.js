@@ -8,19 +8,12 @@
   tip.hidden = true
   document.body.append(tip)
 
-  const here = document.currentScript.src
   let loading, wanted, shown, waiting
 
-  function load() {
-    loading ??= new Promise((resolve, reject) => {
-      window.notesDefinitions = resolve
-      const script = document.createElement("script")
-      script.src = new URL("definition_texts.js", here).href
-      script.onerror = reject
-      document.head.append(script)
-    })
-    return loading
-  }
+  const load = () => loading ??= new Promise((resolve, reject) => {
+    window.notesDefinitions = resolve
+    notesScript("definition_texts.js").catch(reject)
+  })
 
   async function show(link, more = "") {
     wanted = link

@@ -7,17 +7,21 @@ const notesMemory = (() => {
 
   // 가지마다 열쇠가 따로 있습니다. 하나에 모두 담으면, 열리며 last를 적는 문서가 그사이에 다른
   // 문서가 적은 것을 옛것으로 덮을 수 있습니다.
-  function names(kind) {
+  function recall(kind, otherwise) {
     try {
-      return JSON.parse(localStorage.getItem(`notes-${kind}`)) ?? []
+      return JSON.parse(localStorage.getItem(`notes-${kind}`)) ?? otherwise
     } catch {
-      return []
+      return otherwise
     }
   }
-  function keep(kind, value) {
+  function store(kind, value) {
     try {
       localStorage.setItem(`notes-${kind}`, JSON.stringify(value))
-    } catch { /* 읽는 데에는 지장이 없습니다. */ }
+    } catch { /* 읽고 쓰는 데에는 지장이 없습니다. */ }
+  }
+  const names = (kind) => recall(kind, [])
+  function keep(kind, value) {
+    store(kind, value)
     show()
   }
   function mark(kind, name, on = true) {
@@ -107,5 +111,6 @@ const notesMemory = (() => {
     for (const news of ["storage", "pageshow"]) addEventListener(news, show)
   }
   watch(show)
-  return { has: (kind, name) => names(kind).includes(name), mark, solve, forget, watch }
+  const has = (kind, name) => names(kind).includes(name)
+  return { has, mark, solve, forget, watch, recall, store }
 })()

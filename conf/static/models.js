@@ -1,21 +1,11 @@
-/* 함께 온 모델을 엽니다. 처음 쓸 때에 스크립트로 읽습니다. 파일로 연 쪽도 스크립트는
- * 읽을 수 있습니다.
- */
+/* 함께 온 모델을 엽니다. 처음 쓸 때에 스크립트로 읽습니다. */
 "use strict";
 
 const notesModel = (() => {
-  const root = document.documentElement.dataset.content_root;
   const opened = {}; // 이름마다, 모델을 기다리는 약속
 
   async function load(name) {
-    await new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = `${root}_static/models/${name}.js`;
-      script.onload = resolve;
-      script.onerror = () => reject(
-        new Error(`모델의 파일 _static/models/${name}.js를 읽지 못했습니다.`));
-      document.head.append(script);
-    });
+    await notesScript(`models/${name}.js`);
     const model = await notesTransformer.open(notesModels[name]);
     delete notesModels[name]; // 글로 적힌 것은 더 쓰지 않습니다
     return model;

@@ -6,7 +6,6 @@
  * 조각을 모아 워커에 넘기면, 워커는 그 안에서 파일을 찾아 Pyodide를 켭니다.
  */
 (() => {
-  const folder = new URL(".", document.currentScript.src).href;
   const SECONDS = 20;
   let files; // 이름마다 gzip으로 줄인 Blob
   let worker; // 켜 둔 파이썬. 멈추면 버리고 새로 켭니다.
@@ -28,12 +27,11 @@
       python = await loadPyodide(options);
       const notes = await open("notes.zip").arrayBuffer();
       python.unpackArchive(notes, "zip", { extractDir: "/home/pyodide" });
-      python.pyimport("page");
     }
     self.onmessage = async ({ data: { found, task } }) => {
       try {
         if (found) await start(found);
-        const page = python?.pyimport("page");
+        const page = python.pyimport("page");
         postMessage({ answer: task ? JSON.parse(page[task[0]](...task.slice(1), send)) : true });
       } catch (error) {
         postMessage({ failed: `${error.message ?? error}`.trim().split("\n").pop() });
@@ -42,14 +40,12 @@
   }
 
   /** 스크립트 하나를 읽고 그것이 `notesRuntime`에 넘긴 것을 돌려줍니다. */
-  const read = globalThis.notesRead = (name) => new Promise((done, failed) => {
-    const script = document.createElement("script");
-    globalThis.notesRuntime = done;
-    script.src = folder + name;
-    script.onload = () => script.remove();
-    script.onerror = () => failed(new Error(`파일을 읽지 못했습니다: ${name}.`));
-    document.head.append(script);
-  });
+  const read = globalThis.notesRead = async (name) => {
+    let given;
+    globalThis.notesRuntime = (value) => { given = value; };
+    (await notesScript(name)).remove();
+    return given;
+  };
 
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 

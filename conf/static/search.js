@@ -1,7 +1,6 @@
 /* 검색의 화면: 치는 동안 결과를 보이고, 글쇠로 고릅니다.
  *
- * 찾는 일(search_engine.js)과 색인(search_index.js)은 검색을 처음 열 때 읽습니다. 파일로
- * 연 쪽도 스크립트는 읽을 수 있습니다.
+ * 찾는 일(search_engine.js)과 색인(search_index.js)은 검색을 처음 열 때 읽습니다.
  */
 "use strict";
 
@@ -10,17 +9,10 @@
   const SHOWN = 12; // 결과를 이만큼만 보입니다
   let loading;
 
-  const script = (name) => new Promise((resolve, reject) => {
-    const made = document.createElement("script");
-    made.src = `${root}_static/${name}`;
-    made.onload = resolve;
-    made.onerror = reject;
-    document.head.append(made);
-  });
-
-  /** 색인을 처음 찾을 때 한 번만 읽습니다. 파일로 연 쪽에서도 스크립트는 읽을 수 있습니다. */
+  /** 색인을 처음 찾을 때 한 번만 읽습니다. */
   function load() {
-    loading ??= script("search_engine.js").then(() => script("search_index.js"));
+    loading ??= notesScript("search_engine.js")
+      .then(() => notesScript("search_index.js"));
     return loading;
   }
 

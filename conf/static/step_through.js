@@ -7,7 +7,6 @@
 /** 글 하나가 답이 될 때까지의 단계들. 벡터는 rows의 토큰마다 하나씩입니다. */
 const notesStages = (() => {
   const T = notesTransformer;
-  const MAX_EXTRA = 50; // 입력보다 더 쓸 수 있는 토큰의 수
 
   /** 번호를 벡터로: 표의 행에 √d_model을 곱하고, 위치를 더합니다. */
   function embed(model, ids, first, note) {
@@ -95,7 +94,7 @@ const notesStages = (() => {
     const memory = model.decoder.layers.map(({ cross }) => T.keysValues(cross, read));
     const cache = memory.map(() => ({ keys: [], values: [] }));
     let written = [T.BOS];
-    while (written.at(-1) !== T.EOS && written.length <= ids.length + MAX_EXTRA) {
+    while (written.at(-1) !== T.EOS && written.length <= ids.length + T.MAX_EXTRA) {
       written = [...written, step(model, ids, memory, cache, written, stages)];
     }
     return stages;

@@ -499,6 +499,6 @@ const notesTransformer = (() => {
   return {
     open, read, judge, cut, written, encode, classify, generate, searchBeams, draw,
     largest, embed, keysValues, attend, feedForward, addAndNorm, linear, softmax,
-    PAD, UNK, BOS, EOS,
+    PAD, UNK, BOS, EOS, MAX_EXTRA,
   };
 })();

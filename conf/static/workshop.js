@@ -4,36 +4,15 @@
  * 연습마다 쓴 글(`text`), 확인해 보았는지(`tried`), 맞았는지(`done`)를 이 브라우저에 둡니다.
  */
 (() => {
-  const here = new URL(".", document.currentScript.src).href;
-  const key = (kind) => `notes-write:${kind}`;
+  const { recall, store } = notesMemory;
   const saved = globalThis.notesSaved = {
-    get(kind) {
-      try {
-        return JSON.parse(localStorage.getItem(key(kind))) ?? {};
-      } catch {
-        return {};
-      }
-    },
-    set(kind, value) {
-      try {
-        localStorage.setItem(key(kind), JSON.stringify({ ...saved.get(kind), ...value }));
-      } catch { /* 저장하지 못하게 한 브라우저입니다. 쓰는 데에는 지장이 없습니다. */ }
-    },
-    forget(kind) {
-      try {
-        localStorage.removeItem(key(kind));
-      } catch { /* 위와 같습니다. */ }
-    },
+    get: (kind) => recall(`write:${kind}`, {}),
+    set: (kind, value) => store(`write:${kind}`, { ...saved.get(kind), ...value }),
+    forget: (kind) => store(`write:${kind}`, {}),
   };
 
   let scripts;
-  const read = (name) => new Promise((done, failed) => {
-    const script = document.createElement("script");
-    Object.assign(script, { src: here + name, onload: done });
-    script.onerror = () => failed(new Error(`${name}을(를) 읽지 못했습니다.`));
-    document.head.append(script);
-  });
-  const readAll = () => Promise.all(["editor.js", "python.js", "bench.js"].map(read));
+  const readAll = () => Promise.all(["editor.js", "python.js", "bench.js"].map(notesScript));
 
   const old = typeof DecompressionStream !== "function";
   for (const box of document.querySelectorAll(".write")) {

@@ -50,7 +50,7 @@ class Reading:
     mistakes: tuple = ()
     #: 함께 켜 볼 스위치의 수. 드문 방법에서는 켜지 않습니다.
     most: int = 2
-    #: 계산해 둔 어텐션의 출력.
+    #: 계산해 둔 어텐션의 출력과 걸음. 같은 층의 읽기가 함께 씁니다.
     memo: dict = dataclasses.field(default_factory=dict)
 
     def evidence(self, number):
@@ -134,14 +134,15 @@ def _readings(layers, final, heads, mistakes, attentions, most):
     norm_orders = list(itertools.permutations(range(attentions + 1)))
     orders = list(itertools.permutations(range(4)))
     kinds = (("relu", most), ("gelu", min(most, 2)))
+    memo = {}  # 되풀이하는 스택은 앞의 층의 셈을 함께 씁니다
     for norm_first, (activation, few) in itertools.product((False, True), kinds):
-        yield Reading(layers, heads, norm_first, activation, final, mistakes, few)
+        yield Reading(layers, heads, norm_first, activation, final, mistakes, few, memo)
     if {25, 50, 51, 52} & {*mistakes}:
         return
     for repeat in (2, 3, 4, 6) if len(layers) == 1 else ():
         for norm_first, (activation, _) in itertools.product((False, True), kinds):
             stack, shared = layers * repeat, (*mistakes, 25)
-            yield Reading(stack, heads, norm_first, activation, final, shared, 1)
+            yield Reading(stack, heads, norm_first, activation, final, shared, 1, memo)
     for order, norm_order in itertools.product(orders, norm_orders):
         turned = [
             Layer(
