@@ -75,6 +75,16 @@ def test_the_answer_and_the_doors_are_in_the_first_view(visit):
     page.set_viewport_size({"width": 320, "height": 640})  # 가장 좁은 폰
     stage = page.locator(".speak .stage")
     assert stage.evaluate("stage => stage.scrollWidth <= stage.clientWidth")
+    # 긴 답에서는 골라 둔 토큰이 보이는 자리로 갑니다
+    page.fill(
+        ".speak [name=text]",
+        "Return True if the file exists and the directory is not empty.",
+    )
+    page.check("[value=translator]")
+    page.wait_for_function(SAID, arg="True를 반환합니다.")
+    chosen, box = page.locator(".speak .chosen").bounding_box(), stage.bounding_box()
+    assert box["x"] <= chosen["x"]
+    assert chosen["x"] + chosen["width"] <= box["x"] + box["width"]
 
 
 def test_without_scripts_the_box_shows_the_answer_that_the_script_ends_with(visit, tab):

@@ -40,7 +40,7 @@ def mend_tree(app, doctree, docname):
     for entry in doctree.findall(nodes.entry):
         if is_short(entry):
             entry["classes"].append("short")
-        elif len(entry.astext()) > 24:
+        elif len(entry.astext()) > 14:
             entry["classes"].append("long")
         for text in list(entry.findall(nodes.Text)):
             joined = _COUNTED.sub("\N{NO-BREAK SPACE}", text)
