@@ -1,5 +1,6 @@
 """명령줄의 시험이 함께 쓰는 것: 명령을 실행하는 법, 터미널, 아주 작은 학습."""
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -87,7 +88,11 @@ class Terminal:
         os.write(self.inside, text.encode())
 
     def end(self):
+        """끝나기를 기다리고, 남은 것을 `shown`에 마저 읽습니다."""
         code = self.process.wait(timeout=600)
+        with contextlib.suppress(OSError):  # 다 읽으면 EIO입니다
+            while chunk := os.read(self.inside, 65536):
+                self.shown += chunk
         os.close(self.inside)
         return code
 

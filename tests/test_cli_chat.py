@@ -83,8 +83,10 @@ def test_a_wrong_command_is_told_and_changes_nothing(opened):
 def test_help_names_every_command_and_bye_ends(opened):
     given, told = chat(opened, "/help", "/bye", "하나 둘 셋")
     assert given == ["", ""] and told.strip() == HELP.strip()
+    unknown = "모르는 명령입니다: {}."
+    assert unknown.format("/노래") in chat(opened, "/노래")[1]
     for command in re.findall(r"/[a-z]+", HELP):
-        assert f"모르는 명령입니다: {command}." not in chat(opened, command)[1]
+        assert unknown.format(command) not in chat(opened, command)[1]
 
 
 def test_the_last_answer_is_drawn(opened, tmp_path):

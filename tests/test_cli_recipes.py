@@ -100,6 +100,8 @@ def test_a_folder_classifies_texts(reader):
         asked = "classify", "--model", reader, "--checkpoint", which
         lines = run(*asked, *texts).stdout.splitlines()
         assert [line.split("\t")[0] for line in lines] == ["긍정", "부정"]
+    asked = "classify", "--model", reader, "--checkpoint", "average:99"
+    assert "--checkpoint" in refuse(*asked, texts[0])
     line = refuse("translate", reader, texts[0])
     assert str(reader) in line and "classify" in line
 

@@ -163,8 +163,6 @@ def test_every_number_is_read_back(number):
 
 def test_two_digit_years_name_each_year_of_the_range_once():
     assert LAST_YEAR - FIRST_YEAR == 99
-    years = range(FIRST_YEAR, LAST_YEAR + 1)
-    assert sorted(year % 100 for year in years) == list(range(100))
     for year in (1950, 1999, 2000, 2049):
         day = datetime.date(year, 1, 2)
         for text, iso in corpora.dates(5, 0, [day], ["short"]):

@@ -164,7 +164,7 @@ def test_a_file_arrives_whole_and_its_licence_was_told_before(server, tmp_path, 
 def test_what_is_there_and_whole_is_not_fetched_again(server, tmp_path, said):
     (tmp_path / "near.csv").write_bytes(WHOLE)
     assert download("chatbot", tmp_path, say=said.append) == tmp_path / "near.csv"
-    assert server.asked == []
+    assert server.asked == [] and str(tmp_path / "near.csv") in said[-1]
 
 
 def test_what_is_there_and_damaged_is_told_and_fetched_again(server, tmp_path, said):
@@ -172,7 +172,7 @@ def test_what_is_there_and_damaged_is_told_and_fetched_again(server, tmp_path, s
     path.write_bytes(WHOLE[:-7])
     server.plans["/far.csv"] = [give(WHOLE)]
     download("chatbot", tmp_path, say=said.append)
-    assert path.read_bytes() == WHOLE
+    assert path.read_bytes() == WHOLE and f"{server.base}/far.csv" in said[-1]
 
 
 def test_several_files_arrive_in_a_folder_and_only_the_missing_are_fetched(
