@@ -521,8 +521,17 @@ def test_one_graph_serves_every_batch_and_length(name):
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
-def test_mixed_precision_stays_near_float32(model, policy):
-    half = Transformer(SMALL, dtype=policy)
+@pytest.mark.parametrize("through", ["global policy", "argument"])
+def test_mixed_precision_stays_near_float32(model, policy, through):
+    previous = keras.config.dtype_policy()
+    try:
+        if through == "global policy":
+            keras.config.set_dtype_policy(policy)
+            half = Transformer(SMALL)
+        else:
+            half = Transformer(SMALL, dtype=policy)
+    finally:
+        keras.config.set_dtype_policy(previous)
     half.build()
     half.set_weights(model.get_weights())
     source, target = random_ids(2, 3), random_ids(2, 4, seed=1)
