@@ -13,6 +13,7 @@ from transformer_notes import cli, decoding, training
 from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import pairs as cli_pairs
 from transformer_notes.cli import pictures, trained
+from transformer_notes.cli.answers import BATCH
 from transformer_notes.figures import plotting
 
 
@@ -99,11 +100,13 @@ def test_a_folder_of_dates_asks_back_by_itself(tmp_path):
 
 
 def test_answers_are_drawn_on_request(opened):
-    texts = ["하나 둘 셋"] * 20
+    texts = ["하나 둘 셋"] * (2 * BATCH)
     drawn = ["--temperature", 5, "--seed", 3]
     first = run("translate", opened, *texts, *drawn).stdout
     assert first == run("translate", opened, *texts, *drawn).stdout
-    assert len(set(first.splitlines())) > 1
+    lines = first.splitlines()
+    assert len(set(lines)) > 1
+    assert lines[:BATCH] != lines[BATCH:]  # 묶음마다 달리 뽑습니다
     other = run("translate", opened, *texts, "--temperature", 5, "--seed", 4).stdout
     assert other != first
     greedy = run("translate", opened, *texts).stdout

@@ -1,5 +1,7 @@
 """명령 `translate`: 글을 옮기고, 어디를 보았는지 그립니다."""
 
+import random
+
 import click
 
 from transformer_notes.cli import answers, pictures, trained
@@ -96,7 +98,10 @@ def translate(words, name, attention, probability, least, checkpoint, **how):
         f"--top-k에는 어휘 집합의 크기 {size} 이하가 필요합니다. "
         f"받은 것: {how['top_k']}.",
     )
+    draws = random.Random(how["seed"])  # 묶음마다 달리 뽑습니다
     for group in cli_texts.groups(opened, texts):
+        if how["temperature"] is not None:
+            how["seed"] = draws.getrandbits(63)
         last = _answer(opened, group, how, probability, least)
     if attention is not None and last:
         ((_, text),) = group
