@@ -39,7 +39,7 @@ def main():
         except PermissionError as error:
             sys.exit(f"이 자리에 쓸 수 없습니다: {error.filename}")
         finally:
-            discard(OLD, NEW, NEW_TREES)
+            discard(NEW, NEW_TREES)
     offer()
     print(f"\n다 지었습니다. 브라우저에서 여세요: {(SITE / 'index.html').as_uri()}")
 
@@ -60,6 +60,7 @@ def build(inputs, again):
         SITE.rename(OLD)
     NEW.rename(SITE)
     NEW_TREES.rename(TREES)
+    discard(OLD)
 
 
 def discard(*folders):

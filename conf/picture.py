@@ -1,12 +1,11 @@
 """README의 그림 ``docs/site.png``를 지은 사이트에서 찍습니다."""
 
 import shutil
-from pathlib import Path
 
+from offered import ROOT, SITE
 from playwright.sync_api import sync_playwright
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "build" / "html" / "lectures" / "attention.html"
+PAGE = SITE / "lectures" / "attention.html"
 
 with sync_playwright() as playwright:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")

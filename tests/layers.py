@@ -3,6 +3,7 @@
 시험이 아니므로 이름이 `test_`로 시작하지 않습니다.
 """
 
+import inspect
 import re
 import tempfile
 import warnings
@@ -36,11 +37,11 @@ def random_weights(layer, seed=0, scale=0.5):
     return layer
 
 
-def caught(kind, call):
-    """call이 낸 예외의 메시지입니다."""
+def caught(kind, call, *inputs, **options):
+    """call이 낸 예외의 메시지. Keras가 뒤에 늘어놓는 인자의 이름은 뺍니다."""
     with pytest.raises(kind) as info:
-        call()
-    return str(info.value)
+        call(*inputs, **options)
+    return str(info.value).partition("Arguments received by")[0]
 
 
 class Masked(keras.layers.Layer):
@@ -59,13 +60,14 @@ def keeps_layer_promises(make, *inputs, call=None, symbolic=True):
     """층이면 모두 지키는 약속을 한 번에 봅니다. 어긴 것은 그 이름을 말합니다.
 
     - 가중치마다 이름이 있다.
-    - 이거와 그래프에서는 네 정밀도로, XLA에서는 float16으로, float64의 값과
+    - 그래프 안에서도 밖에서도 네 정밀도로, XLA에서는 float16으로, float64의 값과
       반올림만큼만 다르다.
     - 출력의 dtype은 계산 dtype이고, 가중치마다 유한하고 0이 아닌 기울기가 있다.
     - 그래프 하나가 어떤 배치와 길이도 받고, 빈 것을 넣으면 빈 것이 나온다.
     - 다른 문장은 답을 바꾸지 않고, Keras의 마스크는 경고 없이 여기서 끝난다.
-    - 설정이 같은 층을 다시 만들고, 알린 모양과 dtype이 돌려준 것과 같고, ``.keras``
-      파일이 같은 모델을 돌려준다 (`symbolic`이 False이면 뒤의 둘은 보지 않습니다).
+    - 설정에는 만들 때의 인자가 모두 있고 같은 층을 다시 만든다. 알린 모양과 dtype이
+      돌려준 것과 같고, ``.keras`` 파일이 같은 모델을 돌려준다 (`symbolic`이 False이면
+      dtype과 파일은 보지 않습니다).
 
     Args:
         make: `make(**options)`. `name`과 `dtype`을 받아 층을 만듭니다.
@@ -133,7 +135,16 @@ def keeps_layer_promises(make, *inputs, call=None, symbolic=True):
         output = call(layer, *[Masked(dtype=x.dtype.name)(x) for x in inputs])
     assert getattr(output, "_keras_mask", None) is None, "마스크가 빠져나갔습니다"
 
+    if type(layer).compute_output_shape is not keras.layers.Layer.compute_output_shape:
+        shapes = [tuple(x.shape) for x in inputs]
+        assert make().compute_output_shape(*shapes) == exact.shape
+
     layer = make(name="own", dtype="mixed_bfloat16", trainable=False)
+    # 둘 다 빠뜨려도 두 설정은 서로 같으므로, 인자의 이름부터 봅니다.
+    own = vars(type(layer)).get("__init__")
+    arguments = inspect.signature(own).parameters.keys() if own else set()
+    missing = arguments - {"self", "kwargs"} - layer.get_config().keys()
+    assert not missing, f"설정에 없는 인자: {missing}"
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()
     assert (again.name, again.compute_dtype) == ("own", "bfloat16")

@@ -6,14 +6,10 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
+from layers import MODES, every_mode
 
 from transformer_notes.attention import scaled_dot_product_attention
 
-EAGER_GRAPH_XLA = {
-    "eager": lambda function: function,
-    "graph": tf.function,
-    "xla": lambda function: tf.function(function, jit_compile=True),
-}
 DTYPES = ["float16", "bfloat16", "float32", "float64"]
 # 가중치는 1 이하이므로 dtype마다 1 근처의 간격 몇 개만큼을 허용합니다.
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12}
@@ -205,7 +201,7 @@ def test_no_gradient_reaches_a_key_or_value_that_nobody_sees(case):
     assert np.all(value_gradient.numpy()[unseen] == 0)
 
 
-@pytest.mark.parametrize("mode", EAGER_GRAPH_XLA)
+@every_mode
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_fully_hidden_row_gives_zeros_and_finite_gradients(dtype, mode):
     generator = np.random.default_rng(1)
@@ -220,7 +216,7 @@ def test_a_fully_hidden_row_gives_zeros_and_finite_gradients(dtype, mode):
             loss = tf.reduce_sum(tf.sin(tf.cast(output, tf.float32)))
         return output, weights, tape.gradient(loss, [query, key, value])
 
-    output, weights, gradients = EAGER_GRAPH_XLA[mode](run)(*tensors)
+    output, weights, gradients = MODES[mode](run)(*tensors)
     hidden = ~mask.any(-1)
     assert np.all(tf.cast(output, tf.float32).numpy()[hidden] == 0)
     assert np.all(tf.cast(weights, tf.float32).numpy()[hidden] == 0)
@@ -241,14 +237,14 @@ def test_a_memory_without_tokens_gives_zeros():
 # --- 모양과 자료형 ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", EAGER_GRAPH_XLA)
+@every_mode
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtype_is_kept_and_close_to_the_exact_result(dtype, mode):
     generator = np.random.default_rng(2)
     # 입력을 먼저 dtype으로 반올림해, 함수가 보태는 오차만 잽니다.
     tensors = as_floats(*generator.normal(size=(3, 2, 6, 48)), dtype=dtype)
     mask = generator.random((2, 6, 6)) < 0.7
-    run = EAGER_GRAPH_XLA[mode](scaled_dot_product_attention)
+    run = MODES[mode](scaled_dot_product_attention)
     expected = by_loops(*(tf.cast(t, tf.float64).numpy() for t in tensors), mask)
     for result, reference in zip(run(*tensors, mask), expected):
         assert result.dtype == dtype
@@ -364,8 +360,6 @@ def test_works_inside_a_layer_under_mixed_precision(policy):
 
 
 # --- 틀린 입력은 말로 알려 준다 -----------------------------------------------------
-
-X = np.ones((1, 2, 4), np.float32)
 
 
 def test_masks_that_would_hide_something_else_are_refused():

@@ -89,6 +89,7 @@ def test_trailing_padding_of_a_pair_is_dropped():
     "pairs, options, error, message",
     [
         ([([5], [2, 3]), ([], [2, 3])], {}, ValueError, "1번째의 0개와 2개"),
+        ([], {}, ValueError, "하나 이상"),
         ([([5], [2])], {}, ValueError, "0번째의 1개와 1개"),
         ([([5] * 11, [2, 3])], {}, ValueError, "0번째 짝의 길이 11"),
         ([([5.0], [2, 3])], {}, TypeError, "float64"),

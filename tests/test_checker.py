@@ -13,6 +13,7 @@ import pytest
 
 from transformer_notes.checker import KINDS, TITLES, check
 from transformer_notes.checker.messages import link
+from transformer_notes.exercises import parts
 
 LIST = Path(__file__).resolve().parents[1] / "docs" / "paper" / "mistakes.md"
 PLAIN = {r"$\sqrt{d_k}$": "√d_k", "$W^O$": "W^O", r"$\varepsilon$": "ε", "$i$": "i"}
@@ -179,6 +180,16 @@ def test_the_smallest_token_is_no_padding():
     assert report.verdict == "wrong", str(report)
 
 
+@pytest.mark.parametrize("meaning", ["attend", "hide"])
+def test_a_mask_to_be_added_is_shown_as_it_came(meaning):
+    def added(ids):
+        return np.where(ids != 0, 0, -1e9)[:, None, None]
+
+    report = check(added, "padding_mask", mask_true=meaning)
+    assert "0과 1이어야" in str(report)
+    assert report.example.given.tolist() == [[[[0, -1e9]]]]
+
+
 def test_a_mask_that_hides_nothing_is_none_of_the_known_mistakes():
     report = check(lambda ids: np.ones_like(ids), "padding_mask")
     assert (report.passed, report.mistakes) == (False, ())
@@ -210,6 +221,14 @@ def test_an_exception_is_shown_with_its_line_and_the_shapes():
     assert Path(__file__).name in str(report)
 
 
+def test_an_exception_in_a_part_of_the_book_is_shown_at_the_readers_line():
+    class Short(parts.FeedForward):
+        def __call__(self, x):
+            return super().__call__(x[..., :-1])  # 이 줄
+
+    assert "__call__(x[..., :-1])  # 이 줄" in str(check(Short, "feed_forward"))
+
+
 def test_an_adapter_turns_another_convention_into_ours():
     def theirs(config):
         return {"table": table(config["n"], config["d"])}
@@ -236,6 +255,10 @@ def test_arguments_are_matched_by_name_in_any_order():
         lambda d_model, length: table(length, d_model), "positional_encoding"
     )
     assert report.passed and "d_model, length" in str(report)
+
+
+def test_arguments_may_be_taken_by_name_only():
+    assert check(lambda *, token_ids: padding(token_ids), "padding_mask").passed
 
 
 def test_the_candidate_cannot_change_what_is_expected():
@@ -300,7 +323,8 @@ def test_weights_too_small_to_tell_hide_no_mistake(start):
     assert check(wrong, "multi_head_attention").mistakes == (8,)
     for made in (right(4, 2), wrong(4, 2)):
         before = np.copy(made.maps)
-        assert check(made, "multi_head_attention").verdict == "unjudged"
+        report = check(made, "multi_head_attention")
+        assert report.verdict == "unjudged" and "보지 못한 것" not in str(report)
         assert np.array_equal(made.maps, before)  # 남이 만든 것은 고치지 않습니다
 
 
@@ -334,10 +358,22 @@ def test_masks_of_layers_are_shown_as_they_were_put_in():
             return super().__call__(query, key, value, mask)
 
     for meaning in ("attend", "hide"):
+        Watched.seen.clear()
         report = check(Watched, "multi_head_attention", mask_true=meaning)
         shown = report.example.inputs["mask"]
         assert any(np.array_equal(shown, mask) for mask in Watched.seen), meaning
         assert shown.ndim == 4, meaning
+
+
+def test_a_function_that_makes_is_called_once_to_see_and_once_a_size():
+    made = []
+
+    def make(d_model, d_ff):
+        made.append((d_model, d_ff))
+        return parts.FeedForward(d_model, d_ff)
+
+    assert check(make, "feed_forward").passed
+    assert made == [(2, 3), (2, 3), (4, 7)]
 
 
 def test_a_wrong_guess_at_weights_out_of_reach_accuses_nobody():

@@ -183,6 +183,10 @@ def numpy_half(query, key, value, mask):
     return softmax(np.where(mask, scores, np.float16(-6e4)), -1) @ value
 
 
+def numpy_each_sentence(query, key, value, mask):
+    return [numpy_infinite(*one) for one in zip(query, key, value, mask)]
+
+
 def numpy_one_sentence(query, key, value, mask):
     assert query.ndim == mask.ndim == 2
     return numpy_infinite(query, key, value, mask)
@@ -205,6 +209,7 @@ class KerasLayer(keras.layers.Layer):
     "candidate",
     [
         *(numpy_infinite, numpy_added, numpy_half, numpy_one_sentence),
+        *(numpy_each_sentence, lambda *given: [*with_mistakes(())(*given)]),
         *(tensorflow_float_mask, tf.function(tensorflow_float_mask)),
         *(KerasLayer, KerasLayer(), scaled_dot_product_attention),
     ],
@@ -267,8 +272,24 @@ def closure(d_model, num_heads):
 
     def call(query, key, value, mask):
         q, k, v = split(query @ wq + bq), split(key @ wk + bk), split(value @ wv + bv)
-        output, _ = with_mistakes(())(q, k, v, np.broadcast_to(mask, mask.shape))
+        output, _ = with_mistakes(())(q, k, v, mask)
         return output.transpose(0, 2, 1, 3).reshape(query.shape) @ wo + bo
+
+    return call
+
+
+def only_output_bias(d_model, num_heads):
+    rng = np.random.default_rng(3)
+    wq, wk, wv, wo = rng.normal(size=(4, d_model, d_model))
+    bo = rng.normal(size=d_model)
+
+    def split(x):
+        return x.reshape(*x.shape[:2], num_heads, -1).swapaxes(1, 2)
+
+    def call(query, key, value, mask):
+        heads = split(query @ wq), split(key @ wk), split(value @ wv)
+        output, _ = with_mistakes(())(*heads, mask)
+        return output.swapaxes(1, 2).reshape(query.shape) @ wo + bo
 
     return call
 
@@ -281,7 +302,7 @@ def keras_own(d_model, num_heads):
     "candidate",
     [
         *(MultiHeadAttention, MultiHeadAttention(8, 2), keras_own),
-        *(closure, closure(6, 2)),
+        *(closure, closure(6, 2), only_output_bias),
     ],
 )
 def test_honest_heads_are_right_however_the_weights_are_kept(candidate):

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from transformer_notes.checker import check
+from transformer_notes.checker import KINDS, check
 from transformer_notes.config import TransformerConfig
 from transformer_notes.decoder import Decoder, DecoderLayer
 from transformer_notes.encoder import Encoder, EncoderLayer
@@ -265,6 +265,7 @@ def test_honest_layers_pass(right, kind):
 def test_heads_as_wide_as_the_model_are_named():
     report = check(kind_of(KerasLayer, wide=True), "encoder_layer")
     assert report.mistakes == (13,)
+    assert all({13, 25} <= {*KINDS[kind].sees} for kind in BLOCKS)
     assert report.example.inputs == {"헤드의 수": 4, "헤드마다의 너비": 8}
 
 
@@ -309,6 +310,14 @@ def test_a_leak_between_sentences_is_not_a_frozen_batch():
     report = check(Leaks, "encoder_layer")
     assert (report.verdict, report.mistakes) == ("wrong", ()), str(report)
     assert "배치의 다른 문장" in str(report)
+
+
+def test_a_list_of_sentences_is_read_as_a_batch():
+    class Listed(EncoderBlock):
+        def __call__(self, x, mask):
+            return [*super().__call__(x, mask)]
+
+    assert check(Listed, "encoder_layer").passed
 
 
 def test_sizes_that_follow_from_the_others_are_filled_in():

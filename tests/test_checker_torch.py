@@ -102,7 +102,7 @@ class Heads(nn.Module):
         return output, dropped if 14 in wrong else weights
 
 
-HEADS = "multi_head_attention"
+HEADS, MASK = "multi_head_attention", "padding_mask"
 SEEN = (2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 41)
 
 
@@ -152,6 +152,10 @@ def test_a_ready_module_keeps_its_weights_and_its_mode():
     check(module, HEADS)
     assert module.training
     assert all(map(torch.equal, before, module.parameters()))
+
+
+def test_the_shape_of_a_mask_is_told_in_numbers():
+    assert "모양은 (1, 2)로" in str(right(lambda ids: torch.tensor(ids) != 0, MASK))
 
 
 # ---------------------------------------------------------------- 임베딩, 피드포워드

@@ -92,6 +92,12 @@ def test_logits_are_encoder_mean_and_linear_layer(positions):
     np.testing.assert_allclose(found[:, 0, 1:], means @ kernel + bias, atol=1e-4)
 
 
+@pytest.mark.parametrize("policy", ["float64", *HALF])
+def test_every_part_has_the_dtype_policy_of_the_model(policy):
+    parts = shared(policy)._flatten_layers()
+    assert {part.dtype_policy.name for part in parts} == {policy}
+
+
 # --- 패딩의 자리 ---------------------------------------------------------------------
 
 
@@ -154,16 +160,19 @@ def test_other_texts_never_change_the_probabilities():
     assert classify(model, tokenizer(), []).shape == (0, 2)
 
 
+@functools.cache
+def bare_model():
+    """위치를 알리지 않는 모델. 부모는 아무것도 더하지 않습니다."""
+    bare = Classifier(CONFIG, 3)
+    bare.positions = PositionalEncoding()
+    bare.build()
+    bare.set_weights(shared().get_weights())
+    return bare
+
+
 @given(st.permutations(range(6)))
 def test_without_positions_the_order_of_the_tokens_does_not_matter(order):
-    class Nothing(PositionalEncoding):
-        pass
-
-    model, rows = shared(), ids(6)
-    bare = Classifier(CONFIG, 3)
-    bare.positions = Nothing()
-    bare.build()
-    bare.set_weights(model.get_weights())
+    bare, rows = bare_model(), ids(6)
     expected = logits(bare, rows)
     np.testing.assert_allclose(logits(bare, rows[:, order]), expected, atol=1e-4)
 

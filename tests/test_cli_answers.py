@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from transformer_notes import cli, decoding, training
 from transformer_notes.cli import answers as cli_answers
 from transformer_notes.cli import pairs as cli_pairs
-from transformer_notes.cli import pictures, trained
-from transformer_notes.cli.answers import BATCH
+from transformer_notes.cli import pictures, run_folder, trained
 from transformer_notes.figures import plotting
 
 
@@ -100,13 +99,14 @@ def test_a_folder_of_dates_asks_back_by_itself(tmp_path):
 
 
 def test_answers_are_drawn_on_request(opened):
-    texts = ["하나 둘 셋"] * (2 * BATCH)
+    texts = ["하나 둘 셋"] * (2 * cli_answers.BATCH)
     drawn = ["--temperature", 5, "--seed", 3]
     first = run("translate", opened, *texts, *drawn).stdout
     assert first == run("translate", opened, *texts, *drawn).stdout
     lines = first.splitlines()
     assert len(set(lines)) > 1
-    assert lines[:BATCH] != lines[BATCH:]  # 묶음마다 달리 뽑습니다
+    first_batch, second = lines[: cli_answers.BATCH], lines[cli_answers.BATCH :]
+    assert first_batch != second  # 묶음마다 달리 뽑습니다
     other = run("translate", opened, *texts, "--temperature", 5, "--seed", 4).stdout
     assert other != first
     greedy = run("translate", opened, *texts).stdout
@@ -117,6 +117,22 @@ def test_answers_are_drawn_on_request(opened):
         [*drawn, "--top-p", 1e-6],
     ):
         assert run("translate", opened, *texts, *calm).stdout == greedy
+
+
+def test_an_answer_that_was_cut_is_told(opened, monkeypatch):
+    cut = cli_answers.Reply("12", False, np.array([5, 6]), [], np.array([0.9, 0.9]))
+    monkeypatch.setattr(
+        cli_answers, "reply", lambda model, tokenizer, texts, **how: [cut] * len(texts)
+    )
+
+    def told(name):
+        return cli_answers.remark("cut", name=name, extra=run_folder.MAX_EXTRA)
+
+    said = run("translate", opened, "둘", "셋").stderr
+    assert told("1번째 글") in said and told("2번째 글") in said
+    assert told("글") in run("chat", opened, stdin="둘\n").stderr
+    count = len((opened / "held_out.tsv").read_text("utf-8").splitlines())
+    assert f"{count}개" in run("evaluate", opened).stderr
 
 
 def test_drawing_and_searching_are_two_things(opened, words_model):

@@ -10,7 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from command_line import COMMAND, ROOT, refuse, run
 
@@ -317,8 +316,9 @@ def test_a_skeleton_is_written_and_never_over_another(tmp_path, monkeypatch):
     mine.write_text("mine")
     assert "적지 않습니다: my_loss.py" in refuse("exercise", "loss")
     assert mine.read_text() == "mine"
-    run("exercise", "loss", "other.py")
-    assert (tmp_path / "other.py").exists()
+    shown = run("exercise", "loss", "my other.py").stdout
+    assert "check 'my other.py:loss' --as loss" in shown
+    assert (tmp_path / "my other.py").exists()
     assert "없는 자리" in refuse("exercise", "loss", "nowhere/x.py", code=1)
     assert "--help" in refuse("exercise", "lost")
 
@@ -326,10 +326,3 @@ def test_a_skeleton_is_written_and_never_over_another(tmp_path, monkeypatch):
 def test_an_unknown_skeleton_is_an_error():
     with pytest.raises(ValueError, match="attention"):
         exercises.skeleton("../cli/check")
-
-
-def test_the_examples_of_the_tests_are_what_they_say():
-    space = {}
-    exec(RIGHT, space)
-    table = space["positional_encoding"](3, 4)
-    np.testing.assert_allclose(table[0], [0, 1, 0, 1])

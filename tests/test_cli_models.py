@@ -1,12 +1,13 @@
 """명령줄이 지키는 약속: 함께 온 모델로 옮기고 분류합니다."""
 
+from pathlib import Path
+
 import keras
 import pytest
-from command_line import SMALL, refuse, run, write_pairs
+from command_line import refuse, run
 
 from transformer_notes import models, training
 from transformer_notes.classification import Classifier, label_pairs
-from transformer_notes.cli import run_folder
 from transformer_notes.models import files
 from transformer_notes.tokenization import Tokenizer
 from transformer_notes.transformer import TransformerConfig
@@ -32,17 +33,9 @@ def reader(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "words"
-    pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.tsv")
-    run("train", folder, "--data", pairs, *SMALL, "--epochs", 1)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def exported(finished, tmp_path_factory):
+def exported(words_model, tmp_path_factory):
     """학습 폴더의 모델을 파일 하나로."""
-    tokenizer, model = run_folder.open_model(finished, run_folder.read(finished))
+    tokenizer, model = words_model
     path = tmp_path_factory.mktemp("models") / "words.safetensors"
     files.write(path, model, tokenizer, "translate", {"longest_source": 9})
     return path
@@ -70,14 +63,14 @@ def test_an_option_may_stand_anywhere():
     assert run("translate", "--model=dates", "--", "26.11.21").stdout == before
 
 
-def test_a_model_file_answers_nearly_as_its_folder(finished, exported):
-    texts = ["하나 둘 셋", "넷"]
+def test_a_model_file_answers_nearly_as_its_folder(opened, exported):
+    texts = ["하나 둘 셋", "다섯 영 넷"]
     asked = "translate", "--probability"
-    folder = run(*asked, finished, *texts).stdout.splitlines()
+    folder = run(*asked, opened, *texts).stdout.splitlines()
     file = run(*asked, "--model", exported, *texts).stdout.splitlines()
     for one, other in zip(folder, file, strict=True):
-        p, q = (float(line.split("\t")[1]) for line in (one, other))
-        assert p == pytest.approx(q, abs=0.05)
+        (text, p, *_), (same, q, *_) = (line.split("\t") for line in (one, other))
+        assert text == same and float(p) == pytest.approx(float(q), abs=0.05)
 
 
 def test_attention_is_drawn_from_a_model_that_came_along(tmp_path):
@@ -86,14 +79,14 @@ def test_attention_is_drawn_from_a_model_that_came_along(tmp_path):
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
 
 
-def test_a_folder_and_a_model_exclude_each_other(finished, exported):
-    both = refuse("translate", finished, "하나", "--model", exported)
-    assert "--model" in both and str(finished) in both
+def test_a_folder_and_a_model_exclude_each_other(opened, exported):
+    both = refuse("translate", opened, "하나", "--model", exported)
+    assert "--model" in both and str(opened) in both
     with_folder = "translate", "--model", exported, "하나"
     line = refuse(*with_folder, "--checkpoint", "best")
     assert "--checkpoint" in line
-    folder = run("translate", "--model", finished, "하나", "--checkpoint", "best")
-    assert folder.stdout == run("translate", finished, "하나").stdout
+    folder = run("translate", "--model", opened, "하나", "--checkpoint", "best")
+    assert folder.stdout == run("translate", opened, "하나").stdout
 
 
 def test_an_unknown_model_lists_those_that_came_along(tmp_path):
@@ -104,6 +97,14 @@ def test_an_unknown_model_lists_those_that_came_along(tmp_path):
         assert all(name in line for name in ("datse", *models.available()))
         assert str(broken) in refuse(command, "--model", broken, "하나")
         assert "--model" in refuse(command, "--model", "", "하나")
+
+
+def test_another_folder_of_its_name_does_not_hide_a_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("dates").mkdir()
+    assert run("translate", "--model", "dates", "26.11.21").stdout == "2026-11-21\n"
+    Path("runs").mkdir()
+    assert "'runs'" in refuse("translate", "--model", "runs", "26.11.21")
 
 
 def test_a_command_names_the_other_when_the_model_is_of_the_other_kind(reader):

@@ -212,6 +212,10 @@ def test_a_finished_run_says_so_and_changes_nothing(words, pairs, no_training):
     assert contents(words) == before and no_training == []
 
 
+def test_fewer_epochs_than_were_done_are_told_how_many_more_it_takes(copied):
+    assert "60보다 크게" in run("train", copied, "--epochs", 1).stdout
+
+
 def test_a_run_with_another_schedule_ends_and_resumes(tmp_path, other):
     folder = shutil.copytree(other, tmp_path / "run")
     whole, last = weights(folder), steps(folder)[-1]
@@ -230,9 +234,12 @@ def test_a_damaged_newest_checkpoint_is_told_and_used_around(copied, no_training
     assert answers(result)[0].isdigit()
     (line,) = result.stderr.splitlines()
     assert line.startswith("경고: ") and f"step-{last}" in line
-    result = run("train", copied)
+    result = run("train", copied, "--tensorboard")
     assert f"{before:,}스텝에서" in result.stdout and f"step-{last}" in result.stderr
-    assert len(no_training) == 1
+    (how,) = no_training
+    settings = run_folder.read(copied).settings
+    assert how["tensorboard"] and how["save_every"] == settings["save_every"] == 10
+    assert how["label_smoothing"] == settings["label_smoothing"] == 0.1
 
 
 def test_training_uses_operations_that_repeat_their_bits(copied, monkeypatch):
@@ -284,6 +291,16 @@ def test_two_that_make_the_same_folder_end_with_one_and_a_sentence(
     line = refuse("train", folder, "--data", record.data, *SMALL, code=1)
     assert str(folder) in line and re.search("[가-힣]", line)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_the_empty_folder_that_one_stands_in_is_filled(
+    tmp_path, pairs, no_training, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    run("train", ".", "--data", pairs, *SMALL)
+    names = {path.name for path in Path().iterdir()}
+    assert names == {"run.json", "tokenizer.json", "held_out.tsv"}
+    assert len(no_training) == 1
 
 
 def test_other_library_versions_are_noted(copied):

@@ -134,6 +134,14 @@ def test_it_stays_within_the_window(visit, width):
         assert box["y"] >= 0 and box["y"] + box["height"] <= 700
 
 
+def test_a_finger_goes_on_where_no_definition_comes(tab):
+    page = tab(**PHONE)
+    page.route("**/definition_texts.js", lambda route: route.abort())
+    go(page, LECTURE)
+    page.locator(LINK).first.tap()
+    page.wait_for_url("**/glossary.html#term-*")
+
+
 def test_a_finger_sees_the_definition_first(visit):
     page = visit(LECTURE, **PHONE)
     page.locator(LINK).first.tap()

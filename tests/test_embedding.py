@@ -12,7 +12,6 @@ from hypothesis.extra import numpy as hnp
 from layers import caught, keeps_layer_promises
 
 from transformer_notes.embedding import TokenEmbedding
-from transformer_notes.linear_softmax import LinearSoftmax
 
 VOCAB_SIZE, D_MODEL = 11, 6
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -176,28 +175,7 @@ def test_policy_decides_the_output_and_not_the_rows_found(policy):
         )
 
 
-# --- 어휘 집합 밖의 번호 -------------------------------------------------------------
-
-
-# --- 거절하는 입력 -------------------------------------------------------------------
-
-
-# --- 케라스 ------------------------------------------------------------------------
-
-
-def functional_model():
-    ids = keras.Input((None,), dtype="int32")
-    embedding = TokenEmbedding(VOCAB_SIZE, D_MODEL)
-    logits = LinearSoftmax(VOCAB_SIZE, embedding=embedding)(embedding(ids))
-    return keras.Model(ids, logits)
-
-
-def test_keras_file_round_trip_in_a_functional_model(tmp_path):
-    model, ids = functional_model(), np.array([[1, 5, 0]])
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(loaded(ids), model(ids))
-    assert loaded.count_params() == VOCAB_SIZE * D_MODEL
+# --- Keras -------------------------------------------------------------------------
 
 
 def test_a_subclassed_model_that_holds_it_loads_its_weights(tmp_path):
@@ -220,45 +198,6 @@ class Holder(keras.Model):
 
     def call(self, ids):
         return self.embedding(ids)
-
-
-def test_tied_output_reads_the_table_unscaled():
-    embedding = TokenEmbedding(VOCAB_SIZE, D_MODEL)
-    logits = LinearSoftmax(VOCAB_SIZE, embedding=embedding)
-    x = np.random.default_rng(0).normal(size=(2, 3, D_MODEL)).astype(np.float32)
-    actual = logits(x)
-    expected = x @ embedding.embeddings.numpy().T
-    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
-def test_weight_tying_holds_in_mixed_precision(policy):
-    embedding = TokenEmbedding(VOCAB_SIZE, D_MODEL, dtype=policy)
-    logits = LinearSoftmax(VOCAB_SIZE, embedding=embedding, dtype=policy)
-    output = logits(embedding([[1, 2]]))
-    assert output.dtype == keras.DTypePolicy(policy).compute_dtype
-    assert bool(tf.reduce_all(tf.math.is_finite(output)))
-
-
-def test_sgd_moves_only_the_rows_that_were_used(layer):
-    before = layer.embeddings.numpy()
-    with tf.GradientTape() as tape:
-        loss = tf.reduce_sum(layer([[2, 5]]) ** 2)
-    gradient = tape.gradient(loss, layer.embeddings.value)
-    keras.optimizers.SGD(0.1).apply([gradient], [layer.embeddings])
-    moved = np.any(layer.embeddings.numpy() != before, axis=1)
-    assert set(np.flatnonzero(moved)) == {2, 5}
-
-
-def test_training_in_a_model_changes_the_table():
-    model = functional_model()
-    model.compile(
-        keras.optimizers.Adam(0.05),
-        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-    )
-    ids = np.array([[1, 2, 3, 4]])
-    history = model.fit(ids, (ids + 1) % VOCAB_SIZE, epochs=20, verbose=0).history
-    assert history["loss"][-1] < history["loss"][0] / 2
 
 
 def test_it_keeps_the_promises_of_a_layer():

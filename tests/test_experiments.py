@@ -216,7 +216,7 @@ def test_a_killed_program_goes_on_where_it_was(toy):
 
 def test_words_do_not_change_the_digest(toy):
     toy.run()
-    before = experiment.digest(toy.program)
+    before = toy.stored.digest
     for path in (toy.program, toy.model):
         text = path.read_text(encoding="utf-8")
         text = (
@@ -224,7 +224,7 @@ def test_words_do_not_change_the_digest(toy):
         )
         path.write_text("# 머리말\n" + text + "\n\n", encoding="utf-8")
     assert toy.run() == ""
-    assert experiment.digest(toy.program) == before
+    assert toy.stored.digest == before
 
 
 def test_refactoring_does_not_make_results_stale(toy):
@@ -251,6 +251,16 @@ def test_a_changed_constant_of_the_package_is_found(toy, old, new, remade, score
     assert toy.run() == remade
     assert "계산이 달라졌습니다" in toy.said
     assert [run["score"] for run in toy.stored.runs] == scores
+
+
+def test_what_another_program_of_the_folder_computes_is_found(toy):
+    """프로그램은 `small_tasks`처럼 같은 폴더의 것도 가져옵니다."""
+    neighbour = toy.program.with_name("neighbour.py")
+    neighbour.write_text("from toys.bag import model\n", encoding="utf-8")
+    toy.edit(toy.program, "from toys.bag import model", "from neighbour import model")
+    toy.run()
+    toy.edit(toy.model, '"b": 100', '"b": 101')
+    assert toy.run() == "b1 b2 "
 
 
 def test_a_changed_setting_is_found(toy):
@@ -285,7 +295,7 @@ def test_runs_of_another_machine_say_so(toy):
     assert machines == [None] * 4 + [measuring.machine()] * 2
 
 
-def test_a_program_without_a_page_is_refused(toy):
+def test_a_program_without_a_page_is_refused():
     nowhere = experiment.Experiment("tests/experiments/nowhere.py", {}, [], None, None)
     with pytest.raises(ValueError, match="nowhere"):
         nowhere.staleness()

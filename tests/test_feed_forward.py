@@ -188,9 +188,6 @@ def test_sizes_known_to_the_graph_stay_known():
     assert outputs.shape.as_list() == [None, 5, 6]
 
 
-# --- 틀린 입력은 말로 알려 준다 -----------------------------------------------------
-
-
 def test_it_keeps_the_promises_of_a_layer():
     make = functools.partial(PositionwiseFeedForward, 6, 10)
     keeps_layer_promises(make, normal(2, 3, 6))

@@ -247,11 +247,15 @@ def test_a_missing_site_is_told_in_one_line(book):
         assert result.returncode == 1 and result.stdout.count("\n") == 1
 
 
-@needs_chromium
-def test_the_pdf_has_bookmarks_links_and_korean_that_can_be_copied(whole):
+@pytest.fixture(scope="module")
+def made(whole):
     result = whole.python(whole.root / "conf" / "pdf.py")
     assert result.returncode == 0, result.stdout
-    made = PdfReader(pdf(whole))
+    return PdfReader(pdf(whole))
+
+
+@needs_chromium
+def test_the_pdf_has_bookmarks_links_and_korean_that_can_be_copied(made):
     titles = [bookmark.title for bookmark in flattened(made.outline)]
     assert {"차례", "처음", "나중"} <= {*titles}
     links = [note for page in made.pages for note in links_of(page)]
@@ -269,10 +273,7 @@ def test_the_pdf_has_bookmarks_links_and_korean_that_can_be_copied(whole):
 
 
 @needs_chromium
-def test_the_contents_of_the_pdf_say_the_page(whole):
-    result = whole.python(whole.root / "conf" / "pdf.py")
-    assert result.returncode == 0, result.stdout
-    made = PdfReader(pdf(whole))
+def test_the_contents_of_the_pdf_say_the_page(made):
     texts = [page.extract_text() for page in made.pages]
     place = next(n for n, text in enumerate(texts, 1) if "차례" in text)
     own, *said = map(int, re.findall(r"(?m)^\d+$", texts[place - 1]))

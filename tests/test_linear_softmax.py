@@ -15,7 +15,6 @@ from transformer_notes.embedding import TokenEmbedding
 from transformer_notes.linear_softmax import LinearSoftmax
 
 VOCAB_SIZE, D_MODEL = 11, 6
-# Keras 3.15가 가중치를 파일에 적을 때 나는 NumPy 2의 경고로, 우리 코드와 무관합니다.
 some_vectors = hnp.arrays(
     np.float32,
     hnp.array_shapes(max_dims=3, max_side=4).map(lambda shape: (*shape, D_MODEL)),

@@ -175,14 +175,22 @@ def test_unknown_labels_are_refused():
 
 
 def test_the_metric_counts_tokens_where_the_function_averages_batches():
-    metric = MaskedAccuracy(pad_id=0)
+    metric = MaskedAccuracy(pad_id=2)
     logits = tf.one_hot([[1, 1, 1, 1]], 3)
     metric.update_state([[1, 1, 1, 1]], logits)  # 4 가운데 4
-    metric.update_state([[2, 0, 0, 0]], logits)  # 1 가운데 0
+    metric.update_state([[0, 2, 2, 2]], logits)  # 1 가운데 0
     assert float(metric.result()) == pytest.approx(4 / 5)
     metric.reset_state()
     assert metric.result() == 0
-    assert MaskedAccuracy.from_config(metric.get_config()).pad_id == 0
+    assert MaskedAccuracy.from_config(metric.get_config()).pad_id == 2
+
+
+def test_the_loss_of_a_file_has_the_same_padding_and_smoothing():
+    loss = MaskedCrossEntropy(label_smoothing=0.1, pad_id=2)
+    again = MaskedCrossEntropy.from_config(loss.get_config())
+    labels, logits = [[1, 2]], tf.constant([[[0.0, 1, 2, 3], [0, 0, 9, 9]]])
+    expected = masked_cross_entropy(labels, logits, label_smoothing=0.1, pad_id=2)
+    assert loss(labels, logits) == again(labels, logits) == expected
 
 
 @given(labelled_logits(), st.sampled_from([0.0, 0.1]), st.integers(-1, 8))

@@ -4,6 +4,7 @@ Keras의 층은 test_multi_head_attention.py와 test_add_norm.py가 견줍니다
 """
 
 import dataclasses
+import re
 from types import SimpleNamespace
 
 import keras
@@ -292,6 +293,26 @@ def test_one_graph_of_the_torch_model_takes_every_size(norm_first):
 def test_another_epsilon_is_noticed(case):
     with pytest.raises(AssertionError):  # Keras의 기본값
         assert_model_same_as_torch(model_of(case, False), case, epsilon=1e-3)
+
+
+@needs_torch
+def test_dropout_of_torch_falls_only_where_the_paper_puts_it():
+    sizes = {"d_model": 8, "num_heads": 2, "num_layers": 2, "d_ff": 4}
+    module = pytorch.TorchTransformer(TransformerConfig(9, dropout=0.5, **sizes))
+    ids = torch.tensor([[5, 6, 7, 8]])
+    calm = module.eval()(ids, ids)
+    promised = [  # 임베딩, 그리고 하위 층의 출력
+        part
+        for name, part in module.train().named_modules()
+        if name == "dropout" or re.search(r"\.dropout[123]$", name)
+    ]
+    assert {part.p for part in promised} == {0.5}
+    for kept in promised:
+        for part in promised:
+            part.p = 0.5 * (part is kept)
+        assert not torch.equal(module(ids, ids), calm)
+    kept.p = 0.0
+    torch.testing.assert_close(module(ids, ids), calm)
 
 
 @needs_torch

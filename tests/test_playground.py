@@ -428,6 +428,16 @@ def test_one_token_at_a_time_by_touch_on_a_phone(visit):
     assert small == [] and page.evaluate("document.body.scrollWidth") <= 390
 
 
+def test_a_wrong_number_that_is_hidden_stops_no_answer(visit):
+    page = visit("practice/playground.html")
+    page.click(".how summary")
+    page.fill("[name=beams]", "99")
+    page.check(".playground [value=reviews]")
+    page.click(".playground [type=submit]")
+    assert asked(page, "확신") in {"긍정", "부정"}
+    assert page.trouble == []
+
+
 def test_what_cannot_be_read_is_told_and_can_be_asked_again(tab):
     page = tab()
     page.route("**/models/reviews.js", lambda route: route.abort())

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import keeps_layer_promises, normal
+from layers import caught, keeps_layer_promises, normal
 
 from transformer_notes.config import TransformerConfig
 from transformer_notes.positional_encoding import (
@@ -358,7 +358,7 @@ def test_positions_that_no_table_or_wave_has_are_refused():
             ([0.0, 1.0], TypeError),
             ([0], ValueError),
         ):
-            with pytest.raises(kind, match="position"):
-                call(x, position=tf.constant(position))
+            given_ = tf.constant(position)
+            assert "position에는" in caught(kind, call, x, position=given_), position
     with pytest.raises(ValueError, match="max_length"):
         layer(inputs(length=MAX_LENGTH + 1))

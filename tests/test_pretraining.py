@@ -138,6 +138,24 @@ def test_fine_tuned_is_the_classifier_with_the_same_weights():
     np.testing.assert_allclose(tf.nn.softmax(logits)[..., 0], 0, atol=1e-6)
 
 
+def test_every_part_has_the_dtype_policy_of_the_model():
+    ids = np.array([[5, 6, 7, 3]])
+    for policy, dtype in (("float64", "float64"), ("mixed_bfloat16", "float32")):
+        model = FineTuned(LanguageModel(CONFIG, dtype=policy), 2, dtype=policy)
+        assert model((ids, ids[:, :1])).dtype == dtype
+        assert {part.dtype_policy.name for part in model._flatten_layers()} == {policy}
+
+
+def test_a_body_that_was_read_before_it_was_built_keeps_its_weights():
+    ids, asked = np.array([[5, 6, 7, 3]]), np.array([[0]])
+    config = dataclasses.replace(CONFIG, positions="learned", tie_embeddings=False)
+    model = LanguageModel(config)
+    vectors = model.read(ids)
+    assert FineTuned(model, 2)((ids, ids[:, :1])).shape == (1, 1, 3)
+    assert model((ids, asked)).shape == (1, 1, 21)
+    np.testing.assert_array_equal(model.read(ids), vectors)
+
+
 def test_both_tasks_are_learned_by_the_same_loop_and_then_fine_tuned(tmp_path):
     config = TransformerConfig(21, dropout=0.1, **SIZES)
     for causal, data in (
@@ -149,15 +167,15 @@ def test_both_tasks_are_learned_by_the_same_loop_and_then_fine_tuned(tmp_path):
         how = {"optimizer": keras.optimizers.Adam(0.01), "progress": False}
         training.train(model, data, 8, folder, label_smoothing=0.0, **how)
         assert training.evaluate(model, data).loss < 0.7 * before
-        learned = model.encoder.get_weights()
-        pairs = [(row, [2, 1 + (row[0] == 5)]) for row in ROWS]
-        reader = FineTuned(model, 2)
-        labelled = training.Batches(pairs, 128)
-        how = {"optimizer": keras.optimizers.Adam(0.01), "progress": False}
-        training.train(reader, labelled, 8, folder / "labels", **how)
-        assert training.evaluate(reader, labelled).accuracy == 1
-        moved = zip(model.encoder.get_weights(), learned)
-        assert any(np.abs(a - b).max() > 1e-3 for a, b in moved)  # 몸통도 배웁니다
+    learned = model.encoder.get_weights()
+    pairs = [(row, [2, 1 + (row[0] == 5)]) for row in ROWS]
+    reader = FineTuned(model, 2)
+    labelled = training.Batches(pairs, 128)
+    how = {"optimizer": keras.optimizers.Adam(0.01), "progress": False}
+    training.train(reader, labelled, 8, folder / "labels", **how)
+    assert training.evaluate(reader, labelled).accuracy == 1
+    moved = zip(model.encoder.get_weights(), learned)
+    assert any(np.abs(a - b).max() > 1e-3 for a, b in moved)  # 몸통도 배웁니다
 
 
 def test_a_saved_model_comes_back(tmp_path):

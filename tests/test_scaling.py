@@ -39,11 +39,11 @@ WORKER = """
 """
 
 
-def learn(folder, **options):
+def learn(folder):
     """드롭아웃이 없는 작은 트랜스포머. 난수가 없으면 나누어도 같은 계산입니다."""
     data, validation = Batches(PAIRS, tokens=30, seed=3), Batches(PAIRS[:15], tokens=30)
     model = tiny(dropout=0.0)
-    options = {"optimizer": adam(16, 20), "save_every": 6, "progress": False, **options}
+    options = {"optimizer": adam(16, 20), "save_every": 6, "progress": False}
     history = train(model, data, 2, folder, validation, **options)
     return history, model.get_weights()
 

@@ -3,8 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.colors import to_hex
 from matplotlib.text import Annotation
 
+from transformer_notes.figures.plotting import COLORS
 from transformer_notes.figures.schematics import SMALLEST_LETTER, Diagram
 
 places = st.tuples(st.integers(60, 440), st.integers(40, 460))
@@ -73,9 +75,11 @@ def test_a_frame_holds_its_boxes():
     [
         lambda draw: draw.box("아주 긴 이름을 가진 상자", at=(100, 50), width=40),
         lambda draw: draw.box("상자", at=(5, 50)),
+        lambda draw: draw.symbol("+", at=(5, 50)),
+        lambda draw: draw.frame([draw.box("상자", at=(100, 50))], pad=60),
         lambda draw: draw.text("오른쪽 끝을 넘는 글", at=(190, 50)),
     ],
-    ids=["상자보다 넓다", "그림을 벗어난 상자", "그림을 벗어난 글"],
+    ids=["상자보다 넓다", "상자", "기호", "테두리", "그림을 벗어난 글"],
 )
 def test_letters_out_of_place_are_refused(put):
     draw = Diagram(200, 100)
@@ -96,4 +100,6 @@ def test_cells_grow_with_their_words_and_keep_their_colours():
     wide = draw.cells([["읽었다", None]], at=(180, 50), role=[["query", None]])
     assert narrow.width == 52
     assert wide.width > narrow.width
-    assert draw.figure is not None
+    *_, query, plain = draw.figure.axes[0].patches
+    assert to_hex(query.get_edgecolor()) == COLORS["query"].lower()
+    assert to_hex(query.get_facecolor()) != to_hex(plain.get_facecolor()) == "#ffffff"

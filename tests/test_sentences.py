@@ -39,7 +39,8 @@ def test_splitting_loses_no_word_of_either_side(source, target):
 def test_sentences_that_cannot_be_paired_stay_together():
     for source, target in [
         ("One. Two.", "하나이고 둘입니다."),  # 수가 다릅니다
-        ("A long sentence of many words. B.", "둘. 하나하나하나하나."),  # 어긋났습니다
+        ("A long sentence of many words. Return it.", "둘. 돌려줍니다."),  # 짧습니다
+        ("Stop. Return it.", "그만두고 기다려 주세요. 돌려줍니다."),  # 깁니다
     ]:
         assert sentence_pairs(source, target) == [(source, target)]
 

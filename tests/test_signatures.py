@@ -135,12 +135,6 @@ NAMES = {
         "positional_encoding_heatmap",
     ],
 }
-TABLE_3 = (
-    ["base", "A h=1", "A h=4", "A h=16", "A h=32", "B d_k=16", "B d_k=32"]
-    + ["C N=2", "C N=4", "C N=8", "C d_model=256", "C d_model=1024"]
-    + ["C d_ff=1024", "C d_ff=4096", "D P_drop=0.0", "D P_drop=0.2"]
-    + ["D eps_ls=0.0", "D eps_ls=0.2", "E", "big"]
-)
 
 
 def find(dotted):
@@ -192,10 +186,6 @@ def test_the_configuration_keeps_its_fields_their_order_and_defaults():
     fields = {field.name: field.default for field in dataclasses.fields(config)}
     assert list(fields.items()) == list(CONFIG_FIELDS.items())
     assert config.__dataclass_params__.frozen
-
-
-def test_table_3_keeps_the_names_of_its_rows():
-    assert list(find("transformer.TransformerConfig").table3()) == TABLE_3
 
 
 def test_public_names_exist():

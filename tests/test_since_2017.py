@@ -8,7 +8,15 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
-from layers import HALF, MODES, caught, every_mode, normal, random_weights
+from layers import (
+    HALF,
+    MODES,
+    caught,
+    every_mode,
+    keeps_layer_promises,
+    normal,
+    random_weights,
+)
 from others import keras_hub, needs_keras_hub, needs_torch, torch
 
 from transformer_notes import variants
@@ -244,6 +252,26 @@ def test_rms_norm_ignores_scale_but_not_shift():
     close(layer(centred), layer_norm(x))
 
 
+def test_rms_norm_is_computed_in_float32_where_half_would_overflow_or_vanish():
+    layer = variants.RMSNorm(epsilon=1e-12, dtype="mixed_float16")
+    for scale in (3e4, 1e-3):  # 제곱하면 float16에서 무한대와 0이 되는 크기
+        x = scale * tf.constant([[[1.0, 0.0, 0.0, 0.0]]])
+        close(np.float32(layer(x)), [[[2.0, 0.0, 0.0, 0.0]]], 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("make", "count"),
+    [
+        (functools.partial(variants.RMSNorm, epsilon=0.1), 1),
+        (functools.partial(variants.SwiGLU, 8, 6), 1),
+        (functools.partial(variants.GroupedQueryAttention, 8, 4, 2), 3),
+    ],
+    ids=["RMSNorm", "SwiGLU", "GroupedQueryAttention"],
+)
+def test_the_new_layers_keep_the_promises_of_a_layer(make, count):
+    keeps_layer_promises(make, *(normal(2, 3, 8, seed=seed) for seed in range(count)))
+
+
 def test_every_norm_of_the_model_is_replaced():
     model = make("rms_norm")
     layers = [layer for layer in model._flatten_layers() if "norm" in layer.name]
@@ -354,6 +382,20 @@ def test_far_positions_are_written_exactly_even_in_half_precision(dtype):
 def test_an_odd_head_cannot_rotate():
     message = caught(ValueError, lambda: variants.rotate(tf.ones((1, 3)), [0]))
     assert "짝수" in message and "3" in message
+
+
+@pytest.mark.parametrize("name", ["alibi", "grouped", "blocks"])
+def test_every_attention_refuses_the_masks_that_the_first_one_refuses(name):
+    _, config, own = MODELS[name]
+    config, x = config(**SIZES | own), normal(1, 3, 16)
+    places = config.positional_encoding()
+    position_map = functools.partial(places.in_attention, position=tf.range(3))
+    for mask, kind in (
+        (np.ones((3, 3)), TypeError),
+        (np.ones((4, 1, 1, 3), bool), ValueError),
+    ):
+        with pytest.raises(kind, match="mask"):
+            config.attention()(x, x, x, mask, position_map=position_map)
 
 
 # --- 무리 지은 어텐션 ---------------------------------------------------------------
@@ -468,12 +510,12 @@ def test_no_tensor_is_as_large_as_the_scores():
 
 
 def test_blocks_need_equal_leading_axes_and_no_dropout():
-    shapes = (2, 3, 4), (1, 3, 4), (1, 3, 4)
-    message = caught(
-        ValueError,
-        lambda: variants.attention_in_blocks(*(normal(*shape) for shape in shapes)),
-    )
-    assert "앞쪽 차원" in message
+    for shapes in (
+        ((2, 3, 4), (1, 3, 4), (1, 3, 4)),
+        ((1, 3, 4), (1, 3, 4), (1, 5, 4)),  # 값이 키보다 깁니다
+    ):
+        with pytest.raises(ValueError, match="key와 value"):
+            variants.attention_in_blocks(*(normal(*shape) for shape in shapes))
     message = caught(ValueError, lambda: variants.AttentionInBlocks(8, 2, dropout=0.1))
     assert "dropout에는 0" in message
 
@@ -498,6 +540,17 @@ def test_an_input_token_sees_only_what_stands_before_it():
     assert not np.triu(seen, 1).any()
     assert not seen[1, :, :, :2].any()  # 왼쪽으로 밀린 패딩
     assert seen[0, :, 8].all()  # 마지막 토큰은 입력까지 모두 봅니다
+
+
+def test_a_mask_of_one_axis_hides_the_same_with_a_cache():
+    model = make("decoder_only")
+    memory, mask = model.encode(SOURCE), padding_mask(SOURCE)
+    more = {"attention_mask": np.array([True, False, True, True, True])}
+    expected = model.decode(TARGET, memory, mask, **more)
+    cache = model.start_cache(memory, mask, 5)
+    found = model.decode(TARGET, memory, mask, cache=cache, **more)
+    close(found.output, expected)
+    assert np.abs(model.decode(TARGET, memory, mask) - expected).max() > 1e-3
 
 
 def test_an_input_longer_than_half_of_the_table_is_refused():

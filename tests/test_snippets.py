@@ -84,19 +84,23 @@ def test_the_build_names_every_page_whose_python_nothing_runs(book):
 def test_pytest_runs_each_block_and_leaves_no_trace_between_pages(book):
     first = """
 ```{code-cell}
-import os, random, tempfile
+import os, random, sys, tempfile
 import keras, matplotlib, numpy as np, tensorflow as tf
 from matplotlib import pyplot
 keras.utils.set_random_seed(1)
 tf.config.experimental.enable_op_determinism()
 keras.config.set_dtype_policy("mixed_float16")
+keras.config.set_floatx("float64")
+keras.config.set_epsilon(1e-3)
 tf.config.run_functions_eagerly(True)
 matplotlib.rcParams["font.size"] = 99
 np.set_printoptions(precision=1)
 pyplot.figure()
 os.environ["PLANTED"] = "1"
+sys.path.append("planted")
 os.chdir(tempfile.gettempdir())
 keras.layers.Dense(1).name
+random.seed(1)
 ```
 
 ```pycon
@@ -124,23 +128,29 @@ array([1.])
 """
     second = """
 ```pycon
->>> import os, random, keras, matplotlib, numpy, tensorflow as tf
+>>> import os, random, sys, keras, matplotlib, numpy, tensorflow as tf
 >>> from matplotlib import pyplot
 >>> from pathlib import Path
 >>> from tensorflow.python.framework.config import is_op_determinism_enabled
+>>> from tensorflow.python.framework.random_seed import get_seed
 >>> keras.config.dtype_policy().name, is_op_determinism_enabled()
 ('float32', False)
->>> tf.config.functions_run_eagerly(), tf.random.get_global_generator() is not None
-(False, True)
+>>> keras.config.floatx(), keras.config.epsilon()
+('float32', 1e-07)
+>>> tf.config.functions_run_eagerly(), get_seed(None)
+(False, (None, None))
+>>> seeded = random.Random(1).getstate(), numpy.random.RandomState(1).get_state()[1]
+>>> random.getstate() == seeded[0], all(numpy.random.get_state()[1] == seeded[1])
+(False, False)
 >>> matplotlib.rcParams["font.size"] == matplotlib.rcParamsDefault["font.size"]
 True
 >>> numpy.get_printoptions()["precision"], pyplot.get_fignums()
 (8, [])
->>> os.environ.get("PLANTED", "없음")
-'없음'
+>>> os.environ.get("PLANTED", "없음"), "planted" in sys.path
+('없음', False)
 >>> (Path.cwd() / "docs").is_dir(), keras.layers.Dense(1).name
 (True, 'dense')
->>> "random" in globals() and "tempfile" in globals()
+>>> "tempfile" in globals()
 False
 ```
 """
@@ -159,7 +169,7 @@ False
         (name,) = (n for n in outcomes if n.startswith(f"docs/a.md::line:{line},"))
         return outcomes[name]
 
-    assert outcome("import os, random, tempfile") == "PASSED"
+    assert outcome("import os, random, sys, tempfile") == "PASSED"
     assert outcome(">>> 1 / 3", 0) == "PASSED"  # 적힌 자릿수까지 같습니다
     assert outcome(">>> 1 / 3", 1) == "FAILED"  # 마지막 자리보다 더 다릅니다
     assert outcome(">>> np.zeros(1)") == "FAILED"  # 0은 1이 아닙니다

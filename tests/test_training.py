@@ -28,6 +28,7 @@ from transformer_notes.training import (
     evaluate,
     masked_accuracy,
     masked_cross_entropy,
+    saved_steps,
     train,
     update_step,
 )
@@ -137,7 +138,8 @@ def test_train_does_not_switch_determinism_on_for_the_process(trained):
 
 def test_nothing_given_means_the_papers_adam_and_a_checkpoint_an_epoch(tmp_path):
     data = Batches(PAIRS, 30)
-    ours, explicit = tiny(), tiny()
+    ours, explicit = toy(0.0), toy(0.0)
+    ours.config = SimpleNamespace(d_model=16)
     train(ours, data, 2, tmp_path / "a", progress=False)
     options = {"optimizer": adam(16), "label_smoothing": 0.1, "save_every": len(data)}
     train(explicit, data, 2, tmp_path / "b", progress=False, **options)
@@ -201,6 +203,17 @@ def test_padding_is_what_the_data_to_score_says():
 
     pairs = reversals(20, seed=1, longest=6)  # 1번 토큰은 나오지 않습니다
     assert evaluate(guess_padding, Batches(pairs, 30, pad_id=1)).accuracy == 0
+
+
+def test_training_takes_the_padding_of_the_data_and_keeps_as_many_as_it_is_told(
+    tmp_path,
+):
+    data = Batches(PAIRS, 30, pad_id=1)
+    how = {"optimizer": keras.optimizers.SGD(0.0), "label_smoothing": 0.0, "keep": 2}
+    history = train(toy(0.0), data, 3, tmp_path, data, progress=False, **how)
+    first = history[0]  # 다음 에폭은 문장을 달리 묶고, 장난감은 패딩까지 평균합니다
+    np.testing.assert_allclose(first["loss"], first["validation_loss"], rtol=1e-5)
+    assert saved_steps(tmp_path) == [record["step"] for record in history[-2:]]
 
 
 def test_the_validation_loss_of_training_is_the_loss_of_evaluate(trained):
@@ -355,9 +368,7 @@ def test_the_bar_never_breaks_the_line_of_a_narrow_terminal(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     "seconds, text", [(0.4, "0:00"), (59.6, "1:00"), (3661, "1:01:01"), (600, "10:00")]
 )
-def test_the_time_left_is_written_as_a_clock(
-    tmp_path, capsys, monkeypatch, seconds, text
-):
+def test_the_time_left_is_written_as_a_clock(capsys, monkeypatch, seconds, text):
     times = iter([0.0, seconds])  # 첫 스텝과 둘째 스텝
     watch = SimpleNamespace(monotonic=lambda: next(times))
     monkeypatch.setattr(training.loop, "time", watch)
@@ -404,7 +415,8 @@ def test_two_replicas_train_as_one(tmp_path):
     np.testing.assert_allclose(evaluate(model, Batches(PAIRS, 30)), scores, rtol=1e-5)
 
 
-def test_no_epoch_is_no_training(tmp_path):
-    for epochs in (0, -1):
-        with pytest.raises(ValueError, match="epochs"):
-            run(tmp_path, epochs=epochs)
+@pytest.mark.parametrize("name", ["epochs", "save_every", "keep"])
+def test_nothing_of_it_is_no_training(tmp_path, name):
+    for count in (0, -1):
+        with pytest.raises(ValueError, match=name):
+            run(tmp_path, **{name: count})

@@ -67,13 +67,12 @@ def positions(name, value, length):
     return tf.cast(tensor, tf.int64)
 
 
-def same_batch(**shapes):
-    """두 모양의 문장 수가 같은지 봅니다. 하나뿐인 쪽은 조용히 늘어나기 때문입니다."""
-    (first, a), (second, b) = shapes.items()
-    if not a[:1].is_compatible_with(b[:1]):
+def same_batch(x, memory):
+    """둘의 문장 수가 같은지 봅니다. 하나뿐인 쪽은 조용히 늘어나기 때문입니다."""
+    if not x.shape[:1].is_compatible_with(memory.shape[:1]):
         raise ValueError(
-            f"{first}와 {second}에는 같은 수의 문장이 필요합니다. 받은 모양: {a}, {b}. "
-            f"문장마다 그 문장의 {second}를 짝지어 주세요."
+            "x와 memory에는 같은 수의 문장이 필요합니다. 받은 모양: "
+            f"{x.shape}, {memory.shape}. 문장마다 그 문장의 memory를 짝지어 주세요."
         )
 
 

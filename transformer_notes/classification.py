@@ -13,7 +13,7 @@ import tensorflow as tf
 from transformer_notes import _arguments, _tensors
 from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.embedding import TokenEmbedding
-from transformer_notes.encoder import Encoder
+from transformer_notes.encoder import Configured, Encoder
 from transformer_notes.masking import padding_mask
 from transformer_notes.multi_head_attention import Attended
 from transformer_notes.tokenization import pad_rows, text_rows
@@ -22,7 +22,7 @@ NEVER = -1e9  # 확률이 0이면서 손실도 기울기도 유한한 로짓
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class Classifier(StopsKerasMask, keras.Model):
+class Classifier(Configured, StopsKerasMask, keras.Model):
     r"""글의 레이블마다 점수를 매깁니다: 인코더, 진짜 토큰의 평균, 선형 변환.
 
     .. math:: z = \frac{1}{n} \sum_{t:\, x_t \ne \text{pad}} h_t \, W + b
@@ -64,10 +64,6 @@ class Classifier(StopsKerasMask, keras.Model):
         (TensorShape([1, 1, 3]), 'float32')
         >>> print(tf.nn.softmax(logits).numpy()[0, 0, 0])
         0.0
-        >>> print(*(layer.name for layer in model.layers if layer.weights))
-        embedding encoder linear
-        >>> {layer.compute_dtype for layer in model.layers}
-        {'bfloat16'}
     """
 
     def __init__(self, config, num_labels, **kwargs):
@@ -131,17 +127,7 @@ class Classifier(StopsKerasMask, keras.Model):
         return Attended(logits, weights, []) if return_weights else logits
 
     def get_config(self):
-        config = keras.saving.serialize_keras_object(self.config)
-        return {
-            **super().get_config(),
-            "config": config,
-            "num_labels": self.num_labels,
-        }
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        inner = keras.saving.deserialize_keras_object(config["config"])
-        return cls(**{**config, "config": inner})
+        return {**super().get_config(), "num_labels": self.num_labels}
 
 
 def mean_over(x, real):
@@ -203,7 +189,7 @@ def classify(model, tokenizer, texts, batch=64):
     """글마다 레이블의 확률을 구합니다.
 
     Args:
-        model: `Classifier`.
+        model: `Classifier`나 `pretraining.FineTuned`.
         tokenizer: 모델과 같은 어휘 집합의 `Tokenizer`.
         texts: 문자열의 목록. 저마다 비어 있지 않아야 합니다.
         batch: 한 번에 읽을 글의 수. 확률을 바꾸지 않습니다.
@@ -212,7 +198,7 @@ def classify(model, tokenizer, texts, batch=64):
         확률, float32, (글의 수, num_labels). 줄마다 더하면 1입니다.
 
     Raises:
-        TypeError: 문자열이 아닌 글.
+        TypeError: 문자열이 아닌 글, 정수가 아닌 batch.
         ValueError: 빈 글, 1보다 작은 batch, 학습되는 위치 표보다 긴 글.
     """
     rows, batch = text_rows(tokenizer, texts), _arguments.positive_int("batch", batch)

@@ -16,7 +16,8 @@ class LayerCache(NamedTuple):
     #: 앞선 토큰의 키와 값, (batch, num_heads, slots, depth). 칸을 하나씩 채웁니다.
     own: KeysValues
     #: 메모리의 키와 값, (batch, num_heads, length_memory, depth). 바뀌지 않습니다.
-    memory: KeysValues
+    #: 크로스 어텐션이 없는 모델에서는 None입니다.
+    memory: KeysValues | None
 
 
 class AttentionWeights(NamedTuple):
@@ -60,7 +61,8 @@ class DecoderLayer(ConfiguredLayer):
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
-        ValueError: 문장의 수가 서로 다른 x와 memory.
+        ValueError: 문장의 수가 서로 다른 x와 memory, 점수의 모양에 맞지 않는 마스크,
+            맞지 않거나 칸이 모자란 캐시.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig
@@ -105,7 +107,7 @@ class DecoderLayer(ConfiguredLayer):
         cache=None,
         slot=0,
     ):
-        _tensors.same_batch(x=x.shape, memory=memory.shape)
+        _tensors.same_batch(x, memory)
         memory_mask = with_query_axis(memory_mask)
 
         weighing = {"training": training, "return_weights": True}
@@ -163,7 +165,8 @@ class Decoder(ConfiguredLayer):
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
-        ValueError: 문장의 수가 서로 다른 x와 memory, 층의 수와 다른 캐시의 수.
+        ValueError: 문장의 수가 서로 다른 x와 memory, 점수의 모양에 맞지 않는 마스크,
+            층의 수와 다른 캐시의 수, 맞지 않거나 칸이 모자란 캐시.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig
@@ -237,18 +240,6 @@ class Decoder(ConfiguredLayer):
             ...     output, _, cache = decoder(last, memory, cache=cache, slot=slot)
             >>> bool(tf.reduce_max(tf.abs(output - whole[:, 2:])) < 1e-5)
             True
-            >>> decoder(last, memory, cache=cache[:1])
-            Traceback (most recent call last):
-                ...
-            ValueError: ...캐시 6개의 목록이 필요합니다. 받은 것: 1개...
-            >>> decoder(last, memory, cache=[None] * 6)
-            Traceback (most recent call last):
-                ...
-            ValueError: ...받은 것: 6개 (와 None)...
-            >>> decoder(last, memory, cache=cache[0])
-            Traceback (most recent call last):
-                ...
-            ValueError: ...받은 것: LayerCache...
         """
         memory = tf.cast(memory, self.compute_dtype)
         if not self.built:

@@ -6,8 +6,21 @@ from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.multi_head_attention import Attended
 
 
-class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
-    """`TransformerConfig` 하나로 만들어지는 층의 공통 부분: 하위 층과 저장.
+class Configured:
+    """`TransformerConfig`로 만들어지는 층과 모델의 저장: 설정도 적고 되읽습니다."""
+
+    def get_config(self):
+        config = keras.saving.serialize_keras_object(self.config)
+        return {**super().get_config(), "config": config}
+
+    @classmethod
+    def from_config(cls, config):
+        inner = keras.saving.deserialize_keras_object(config["config"])
+        return super().from_config({**config, "config": inner})
+
+
+class ConfiguredLayer(Configured, StopsKerasMask, keras.layers.Layer):
+    """`TransformerConfig` 하나로 만들어지는 층의 공통 부분: 하위 층.
 
     하위 층은 설정이 만듭니다. 여기서는 이름과 dtype을 붙일 뿐입니다.
     """
@@ -38,15 +51,6 @@ class ConfiguredLayer(StopsKerasMask, keras.layers.Layer):
         # 출력이 하나일 때도 여럿일 때도 있으므로, call을 그려 보고 그 꼴을 알립니다.
         return keras.Operation.compute_output_spec(self, *args, **kwargs)
 
-    def get_config(self):
-        config = keras.saving.serialize_keras_object(self.config)
-        return {**super().get_config(), "config": config}
-
-    @classmethod
-    def from_config(cls, config):
-        inner = keras.saving.deserialize_keras_object(config["config"])
-        return super().from_config({**config, "config": inner})
-
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
 class EncoderLayer(ConfiguredLayer):
@@ -70,18 +74,14 @@ class EncoderLayer(ConfiguredLayer):
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
+        ValueError: 점수의 모양에 맞지 않는 마스크.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig
-        >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
-        >>> layer = EncoderLayer(config, name="first", dtype="mixed_bfloat16")
-        >>> layer = EncoderLayer.from_config(layer.get_config())
-        >>> layer.build((None, None, 8))
-        >>> parts = layer.self_attention, layer.self_attention_norm, layer.feed_forward
-        >>> layer.name, [part.compute_dtype for part in parts]
-        ('first', ['bfloat16', 'bfloat16', 'bfloat16'])
-        >>> [part.name for part in parts]
-        ['self_attention', 'self_attention_norm', 'feed_forward']
+        >>> layer = EncoderLayer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
+        >>> output, weights, _ = layer(keras.ops.ones((1, 3, 8)), return_weights=True)
+        >>> output.shape, weights.shape
+        (TensorShape([1, 3, 8]), TensorShape([1, 2, 3, 3]))
     """
 
     def __init__(self, config, **kwargs):
@@ -139,6 +139,7 @@ class Encoder(ConfiguredLayer):
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
+        ValueError: 점수의 모양에 맞지 않는 마스크.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig

@@ -63,7 +63,8 @@ def sinusoids(position, d_model):
     pair = tf.range(d_model // 2, dtype=tf.float64)  # i
     angle_rates = 10000.0 ** (-2.0 * pair / d_model)  # (d_model/2,)
     angles = tf.cast(position, tf.float64)[:, tf.newaxis] * angle_rates
-    waves = tf.stack([tf.sin(angles), tf.cos(angles)], axis=-1)  # (length, i, 2)
+    # (length, d_model/2, 2)
+    waves = tf.stack([tf.sin(angles), tf.cos(angles)], axis=-1)
     return tf.reshape(waves, (-1, d_model))  # 사인과 코사인이 번갈아 놓입니다.
 
 
@@ -78,11 +79,6 @@ class PositionalEncoding(StopsKerasMask, keras.layers.Layer):
 
     Attributes:
         max_length: 다룰 수 있는 위치의 수. 한도가 없으면 None입니다.
-
-    Examples:
-        >>> from transformer_notes.config import TransformerConfig
-        >>> {make(TransformerConfig(20), name="own").name for make in SCHEMES.values()}
-        {'own'}
     """
 
     max_length = None
@@ -191,14 +187,6 @@ class LearnedPositionalEncoding(PositionalEncoding):
           [2. 2.]]]
         >>> layer.positions.path, layer(tf.zeros((1, 3, 2))).shape
         ('places/positions', TensorShape([1, 3, 2]))
-        >>> layer(tf.zeros((1, 4, 2)))
-        Traceback (most recent call last):
-            ...
-        ValueError: ...위치가 4개 필요합니다. 받은 것: max_length=3...
-        >>> layer = LearnedPositionalEncoding(max_length=512)
-        >>> layer.build((None, None, 100))
-        >>> print(f"{layer.positions.numpy().std():.2f}")  # 1 / sqrt(100)
-        0.10
     """
 
     def __init__(self, max_length, **kwargs):

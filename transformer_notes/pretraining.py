@@ -13,7 +13,7 @@ from transformer_notes import _tensors
 from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.classification import NEVER, mean_over
 from transformer_notes.embedding import TokenEmbedding
-from transformer_notes.encoder import Encoder
+from transformer_notes.encoder import Configured, Encoder
 from transformer_notes.linear_softmax import LinearSoftmax
 from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.tokenization import SPECIAL_TOKENS
@@ -131,7 +131,7 @@ def _asked(inputs, labels):
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class LanguageModel(StopsKerasMask, keras.Model):
+class LanguageModel(Configured, StopsKerasMask, keras.Model):
     """글을 읽고 자리마다 토큰을 맞히는 모델: 임베딩, 인코더, 소프트맥스의 로짓.
 
     `causal`이면 룩어헤드 마스크를 걸어 앞만 봅니다. 크로스 어텐션이 없는 디코더, 곧
@@ -153,7 +153,7 @@ class LanguageModel(StopsKerasMask, keras.Model):
 
     Raises:
         TypeError: 정수가 아닌 토큰 번호.
-        ValueError: 2차원이 아닌 토큰 번호.
+        ValueError: 2차원이 아닌 토큰 번호, 학습되는 위치 표보다 긴 글.
         tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
@@ -189,12 +189,17 @@ class LanguageModel(StopsKerasMask, keras.Model):
 
     def build(self, input_shape=None):
         x_shape = (None, None, self.config.d_model)
-        self.embedding.build((None, None))
-        for part in (self.positions, self.encoder, self.linear_softmax):
-            part.build(x_shape)
+        for part, shape in (
+            (self.embedding, (None, None)),
+            (self.positions, x_shape),
+            (self.encoder, x_shape),
+            (self.linear_softmax, x_shape),
+        ):
+            if not part.built:  # read가 먼저 만든 것
+                part.build(shape)
 
     def read(self, token_ids, training=None):
-        """자리마다의 벡터를 구합니다.
+        """자리마다의 벡터를 구합니다. 모델을 부를 때와 같은 것을 거절합니다.
 
         Args:
             token_ids: 정수, (batch, length).
@@ -226,13 +231,7 @@ class LanguageModel(StopsKerasMask, keras.Model):
         return self.linear_softmax(tf.gather(x, places))  # (1, n, vocab_size)
 
     def get_config(self):
-        config = keras.saving.serialize_keras_object(self.config)
-        return {**super().get_config(), "config": config, "causal": self.causal}
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        inner = keras.saving.deserialize_keras_object(config["config"])
-        return cls(**{**config, "config": inner})
+        return {**super().get_config(), "causal": self.causal}
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
@@ -252,7 +251,13 @@ class FineTuned(StopsKerasMask, keras.Model):
         training: 드롭아웃을 씌울지.
 
     Returns:
-        로짓, (batch, 1, 1 + num_labels). 0번의 확률은 0입니다.
+        로짓, (batch, 1, 1 + num_labels). 0번의 확률은 0입니다. float32이고 float64
+        모델에서는 float64입니다.
+
+    Raises:
+        TypeError: 정수가 아닌 토큰 번호.
+        ValueError: 2차원이 아닌 토큰 번호, 학습되는 위치 표보다 긴 글.
+        tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig
@@ -268,8 +273,9 @@ class FineTuned(StopsKerasMask, keras.Model):
         super().__init__(**kwargs)
         self.body = body
         self.num_labels = num_labels
-        self.dropout = keras.layers.Dropout(body.config.dropout)
-        self.linear = keras.layers.Dense(num_labels, name="linear")
+        options = {"dtype": self.dtype_policy}
+        self.dropout = keras.layers.Dropout(body.config.dropout, **options)
+        self.linear = keras.layers.Dense(num_labels, name="linear", **options)
 
     def build(self, input_shape=None):
         if not self.body.built:

@@ -76,7 +76,7 @@ class TorchTransformer(nn.Module):
         return layer, config.num_layers, norm
 
     def embed(self, embedding, ids):
-        """토큰의 벡터에 배율을 곱하고 사인파를 더합니다."""
+        """토큰의 벡터에 배율을 곱하고 사인파를 더한 다음, 드롭아웃을 씌웁니다."""
         d_model = self.config.d_model
         rates = 10_000.0 ** (
             -torch.arange(0, d_model, 2, dtype=torch.float64) / d_model

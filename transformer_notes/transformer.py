@@ -10,7 +10,7 @@ from transformer_notes._keras_mask import StopsKerasMask
 from transformer_notes.config import TransformerConfig
 from transformer_notes.decoder import Decoder
 from transformer_notes.embedding import TokenEmbedding
-from transformer_notes.encoder import Encoder
+from transformer_notes.encoder import Configured, Encoder
 from transformer_notes.linear_softmax import LinearSoftmax
 from transformer_notes.masking import look_ahead_mask, padding_mask
 from transformer_notes.multi_head_attention import Attended
@@ -19,7 +19,7 @@ __all__ = ["Transformer", "TransformerConfig"]
 
 
 @keras.saving.register_keras_serializable(package="transformer_notes")
-class Transformer(StopsKerasMask, keras.Model):
+class Transformer(Configured, StopsKerasMask, keras.Model):
     """인코더-디코더 모델 전체입니다. 여느 Keras 모델처럼 `compile`하고 `fit`합니다.
 
     패딩 마스크와 룩어헤드 마스크는 토큰 번호에서 스스로 만듭니다.
@@ -49,14 +49,6 @@ class Transformer(StopsKerasMask, keras.Model):
         >>> logits = model(([[5, 6, 7]], [[1, 8]]))
         >>> logits.shape
         TensorShape([1, 2, 20])
-        >>> config = TransformerConfig(20, 30, d_model=8, num_heads=2, d_ff=16)
-        >>> model = Transformer(config, dtype="mixed_bfloat16")
-        >>> model = Transformer.from_config(model.get_config())
-        >>> model.build()
-        >>> print(*(layer.name for layer in model.layers if layer.weights))
-        target_embedding source_embedding encoder decoder linear_softmax
-        >>> {layer.compute_dtype for layer in model.layers}
-        {'bfloat16'}
     """
 
     def __init__(self, config, **kwargs):
@@ -146,6 +138,11 @@ class Transformer(StopsKerasMask, keras.Model):
         Returns:
             memory, (batch, length_s, d_model). `return_weights`이면 `Encoder`처럼
             `Attended`입니다.
+
+        Raises:
+            TypeError: 정수가 아닌 토큰 번호.
+            ValueError: 2차원이 아닌 토큰 번호, 학습되는 위치 표보다 긴 문장.
+            tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호.
         """
         source_ids = _tensors.token_ids("source_ids", source_ids)
         # 인코더만 쓰는 모델도 Keras의 검사를 통과합니다. 나머지는 부를 때 만들어집니다.
@@ -193,6 +190,12 @@ class Transformer(StopsKerasMask, keras.Model):
         Returns:
             로짓, (batch, length_t, vocab_size). `return_weights`이거나 `cache`를
             주었으면 `Decoder`처럼 `Attended`이고, output이 로짓입니다.
+
+        Raises:
+            TypeError: 정수가 아닌 토큰 번호나 `position`, 불리언이 아닌 마스크.
+            ValueError: 2차원이 아닌 토큰 번호, 모양이 (length_t,)가 아닌 `position`,
+                학습되는 위치 표보다 긴 답. 나머지는 `Decoder`와 같습니다.
+            tf.errors.InvalidArgumentError: 어휘 집합에 없는 번호, 표를 벗어난 위치.
 
         Examples:
             >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
@@ -263,12 +266,3 @@ class Transformer(StopsKerasMask, keras.Model):
         source_ids, target_ids = inputs
         shape = self.compute_output_shape((source_ids.shape, target_ids.shape))
         return keras.KerasTensor(shape, dtype=self.compute_dtype)
-
-    def get_config(self):
-        config = keras.saving.serialize_keras_object(self.config)
-        return {**super().get_config(), "config": config}
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        inner = keras.saving.deserialize_keras_object(config["config"])
-        return cls(**{**config, "config": inner})

@@ -40,13 +40,9 @@ def write(app, exception):
         path.write_text(f"notesDefinitions({text});\n", encoding="utf-8")
 
 
-def add_script(app):
-    app.add_js_file("definitions.js", loading_method="defer")
-
-
 def setup(app):
     app.definitions = {}
-    app.connect("builder-inited", add_script)
+    app.add_js_file("definitions.js", loading_method="defer")
     app.connect("doctree-resolved", add_letters)
     app.connect("html-page-context", gather, priority=900)  # 다 다듬은 쪽에서
     app.connect("build-finished", write)

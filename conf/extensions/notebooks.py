@@ -58,7 +58,7 @@ def code_cells(notebook):
 
 
 def inputs(notebook):
-    """셀이 쓰는 모듈, 그 옆에 둔 자료, 이름을 부르는 저장된 결과의 파일입니다."""
+    """셀이 쓰는 모듈, 그 옆에 둔 자료, 셀이 이름을 적은 docs의 파일입니다."""
     cells = [cell.source for cell in code_cells(notebook)]
     paths = {*dependencies(cells).values()}
     beside = [path for of in {p.parent for p in paths} for path in of.iterdir()]

@@ -109,12 +109,7 @@ def _joined(text):
 
 
 def readable_formula(latex):
-    r"""LaTeX를 사람이 치는 모양으로 바꿉니다.
-
-    Examples:
-        >>> readable_formula(r"\frac{1}{\sqrt{d_{\mathrm{model}}}}")
-        '1/√d_model'
-    """
+    """LaTeX를 사람이 치는 모양으로 바꿉니다."""
     rules = [
         (r"\\(?:mathrm|text|operatorname|math[a-z]+)\s*\{([^{}]*)\}", r"\1"),
         (r"\\(?:left|right|displaystyle)\b", ""),
@@ -148,12 +143,7 @@ def names_of(pages):
 
 
 def merged(groups):
-    """이름이 하나라도 같은 묶음을 합칩니다. 이름이 하나뿐이면 버립니다.
-
-    Examples:
-        >>> merged([["쿼리", "query"], ["값"], ["질의", "쿼리"]])
-        [['쿼리', 'query', '질의']]
-    """
+    """이름이 하나라도 같은 묶음을 합칩니다. 이름이 하나뿐이면 버립니다."""
     joined = []
     for group in groups:
         names = {name.lower() for name in group}

@@ -23,12 +23,7 @@ _COMMA = re.compile(r",(?![^()]*\))")
 
 
 def purge(css, names):
-    """클래스나 id가 `names`에 없는 선택자를 지우고, 빈 규칙도 지웁니다.
-
-    Examples:
-        >>> purge("a, .b i {color: red} @media print {.unseen {}}", {"b"})
-        'a,.b i{color: red}'
-    """
+    """클래스나 id가 `names`에 없는 선택자를 지우고, 빈 규칙도 지웁니다."""
     css = _COMMENT.sub("", css)
     statements = _STATEMENT.findall(css)
     return "".join([*statements, *_kept(_STATEMENT.sub("", css), names)])

@@ -165,7 +165,6 @@ def linkcode_resolve(domain, info):
 
 
 def setup(app):
-    app.add_config_value("repository_url", "", "env", str)
     app.add_role("src", SourceRole())
     app.add_directive("definition", Definition)
     app.connect("html-collect-pages", source_pages)

@@ -46,7 +46,7 @@ def links_to_notebook(app, doctree):
         return []
     name = f"{page.rpartition('/')[2]}.ipynb"
     links = [f'<a href="{name}" download>노트북 내려받기</a>']
-    if match := re.match(r"https://github\.com/(.+?)/?$", app.config.repository_url):
+    if match := re.match(r"https://github\.com/(.+)", app.config.repository_url):
         # 지은 사이트를 올리는 가지입니다.
         address = f"https://colab.research.google.com/github/{match[1]}/blob/gh-pages"
         links.append(f'<a href="{address}/{page}.ipynb">Colab에서 열기</a>')
@@ -251,4 +251,5 @@ def _inline(node):
 
 
 def setup(app):
+    app.add_config_value("repository_url", "", "env", str)
     app.connect("html-page-context", write_notebook)

@@ -95,7 +95,8 @@ def every_exercise(app, docname, place):
 def notes():
     """브라우저의 파이썬이 쓸 패키지의 소스: 검사기와, 코드를 실행하고 판정하는 것."""
     inside = {}
-    for pattern in ("checker/*.py", "cli/judge.py", "exercises/parts/*.py"):
+    needed = "_arguments.py", "checker/*.py", "cli/judge.py", "exercises/parts/*.py"
+    for pattern in needed:
         for path in sorted(PACKAGE.glob(pattern)):
             inside[path.relative_to(ROOT).as_posix()] = path.read_bytes()
     for folder in ("", "cli/", "exercises/"):  # 명령줄과 TensorFlow는 뺍니다

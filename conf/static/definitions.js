@@ -64,6 +64,7 @@
     if (link && link !== shown && event.pointerType === "touch") {
       event.preventDefault()
       show(link, "<p>다시 누르면 용어집으로 갑니다.</p>")
+        .catch(() => location.assign(link.href)) // 뜻을 읽지 못했습니다
     } else if (!tip.contains(event.target)) {
       hide()
     }

@@ -307,8 +307,8 @@
     for (const part of box.querySelectorAll("[data-model]")) {
       part.hidden = part.dataset.model !== models.value;
     }
-    find(".how").hidden = models.value === "reviews";
-    step.hidden = models.value === "reviews";
+    const labels = models.value === "reviews"; // 고를 토큰이 없습니다
+    find(".how").hidden = step.hidden = find(".how fieldset").disabled = labels;
   }
   const examples = [...box.querySelectorAll(".examples button")];
   // 답하는 동안 모델이나 고르는 법을 바꾸면 처음부터 다시 답합니다.

@@ -39,12 +39,14 @@
     };
   }
 
+  // 여럿을 한꺼번에 읽어도 섞이지 않도록, 받은 것을 그 스크립트에 적어 둡니다.
+  globalThis.notesRuntime = (value) => { document.currentScript.given = value; };
+
   /** 스크립트 하나를 읽고 그것이 `notesRuntime`에 넘긴 것을 돌려줍니다. */
   const read = globalThis.notesRead = async (name) => {
-    let given;
-    globalThis.notesRuntime = (value) => { given = value; };
-    (await notesScript(name)).remove();
-    return given;
+    const script = await notesScript(name);
+    script.remove();
+    return script.given;
   };
 
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

@@ -109,7 +109,7 @@
       try {
         await load();
       } catch {
-        status.textContent = "검색에 쓰는 파일(_static/search_index.js)을 읽지 못했습니다.";
+        status.textContent = "검색에 쓰는 파일(_static/search_index.js)을 읽지 못했습니다. 쪽을 다시 열어 주세요.";
         return;
       }
       if (query !== asked) return; // 읽는 동안 더 쳤습니다

@@ -298,9 +298,8 @@ const notesTransformer = (() => {
 
   /** 답을 쓸 채비: 입력을 읽고, 메모리의 키와 값을 층마다 한 번만 계산합니다. */
   function prepare(model, ids) {
-    const { memory, weights } = encode(model, ids);
+    const { memory } = encode(model, ids);
     return {
-      weights,
       limit: ids.length + MAX_EXTRA,
       memory: model.decoder.layers.map(({ cross }) => keysValues(cross, memory)),
       cache: model.decoder.layers.map(() => ({ keys: [], values: [] })),

@@ -16,6 +16,7 @@ import ast
 import dataclasses
 import functools
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -175,7 +176,7 @@ def same(now, then):
 
 
 def digest(program):
-    """프로그램, 그것이 가져오는 패키지의 모듈, 라이브러리의 판의 지문.
+    """프로그램, 그것이 가져오는 프로그램과 패키지의 모듈, 라이브러리의 판의 지문.
 
     주석, 독스트링, 줄의 자리는 뜻이 아니므로 뺍니다.
     """
@@ -200,7 +201,11 @@ def _without_docstrings(tree):
 
 
 def _imported(tree):
-    """가져오는 이름의 앞부분마다, 이 저장소에 있는 모듈의 파일."""
+    """가져오는 이름의 앞부분마다, 이 저장소나 이 폴더에 있는 모듈의 파일.
+
+    이 파일은 아무것도 계산하지 않으므로 뺍니다.
+    """
+    here = Path(__file__).resolve()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -209,12 +214,11 @@ def _imported(tree):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        for name in names:
-            path = ROOT
+        for name, path in itertools.product(names, (ROOT, here.parent)):
             for part in name.split("."):
                 path /= part
                 files = path.with_suffix(".py"), path / "__init__.py"
-                yield from (file for file in files if file.is_file())
+                yield from (file for file in files if file.is_file() and file != here)
 
 
 def write(path, stored):

@@ -21,7 +21,7 @@ def main():
         book = Path(folder)
         for name in ("conf", "docs", "transformer_notes"):
             shutil.copytree(ROOT / name, book / name)
-        for name in ("README.rst", "pyproject.toml"):
+        for name in ("LICENSE", "README.rst", "pyproject.toml"):
             shutil.copy(ROOT / name, book)
         page = book / "docs" / "lectures" / "attention.md"
         build = [sys.executable, "conf/build.py"]

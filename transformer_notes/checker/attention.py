@@ -6,7 +6,15 @@ import itertools
 import numpy as np
 
 from transformer_notes.checker import names
-from transformer_notes.checker.kinds import Case, Kind, in_shape, subsets, to_array
+from transformer_notes.checker.kinds import (
+    Case,
+    Kind,
+    changed,
+    first,
+    in_shape,
+    subsets,
+    to_array,
+)
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.tensors import SINGLE, close, to_numpy
 
@@ -86,10 +94,6 @@ def dropped(weights, expected):
     return ratio.min() > 0.99 and np.ptp(ratio) < 1e-2 * ratio.max()
 
 
-def _with(case, **inputs):
-    return dataclasses.replace(case, inputs={**case.inputs, **inputs})
-
-
 def visible_at(rng, *shape):
     """행마다 볼 것이 하나는 있는 무작위 마스크입니다."""
     mask = rng.random(shape) < 0.5
@@ -124,10 +128,10 @@ class Masked(Kind):
         if not any(broken):
             return False
         case = group.cases[-1]
-        outcome = trial.call(_with(case, mask=None))
+        outcome = trial.call(changed(case, mask=None))
         if outcome.value is None:
             return False
-        plain = _with(case, mask=np.ones_like(case.inputs["mask"]))
+        plain = changed(case, mask=np.ones_like(case.inputs["mask"]))
         expected = [
             self.expected(plain, switches, reading)[0]
             for switches in subsets([s for s in self.switches if s not in MASKING], 2)
@@ -189,56 +193,50 @@ class Masked(Kind):
 
     def symptoms(self, trial):
         """학습할 때의 가중치는 행의 합이 1이 아니면 지워진 것입니다."""
-        case = self.big_case(trial.groups[0].size)
+        width = trial.groups[0].cases[0].inputs["query"].shape[-1]
+        x = np.random.default_rng(1).normal(0, 0.3, (1, 12, width)).astype("float32")
+        mask = np.ones((1, 12, 12), bool)
+        case = Case({"query": x, "key": x, "value": x, "mask": mask}, 1)
         still, moved = trial.call(case), trial.call(case, training=True)
         if still.value is None or moved.value is None:
             return
-        lengths = case.inputs["query"].shape[-2], case.inputs["key"].shape[-2]
         for part in still.raw[1:] if isinstance(still.raw, tuple | list) else ():
             array = to_numpy(part)
-            if array is None or array.shape[-2:] != lengths:
+            if array is None or array.shape[-2:] != mask.shape[-2:]:
                 continue
             train = weights_of(moved.raw, array.shape)
             if train is None or not close(array.sum(-1), np.ones(array.shape[:-1])):
                 continue
             if (train == 0).any() and dropped(train, array.astype(np.float64)):
-                sums = train.reshape(-1, lengths[1])[0]
+                sums = train.reshape(-1, train.shape[-1])[0]
                 inputs = {"training": True, "첫 행의 가중치": sums}
                 yield 14, Example(inputs, 1.0, float(sums.sum()))
             return
 
     def properties(self, trial):
-        case = trial.groups[0].cases[0]
-        start = trial.call(case)
+        case, start = next(trial.groups[0].pairs())
 
         def compared(sentence, other, expected):
             outcome = trial.call(other)
             if outcome.value is not None and not close(outcome.value, expected):
                 yield sentence, Example(other.inputs, expected, outcome.value)
 
-        if not np.isfinite(start.value).all():
-            yield (
-                "볼 것이 있는 행에 NaN이나 무한대가 있습니다.",
-                Example(case.inputs, given=start.value),
-            )
         key, value, mask = (case.inputs[name] for name in ("key", "value", "mask"))
-        ones = np.ones_like(mask)
-        one = _with(case, value=np.ones_like(value), mask=ones)
         if self.name == "attention":
             yield from compared(
                 "값이 모두 1이면 출력도 1이어야 합니다. 가중치의 합이 1이 아닙니다.",
-                one,
+                changed(case, value=np.ones_like(value), mask=np.ones_like(mask)),
                 np.ones_like(start.value),
             )
-        hidden = ~np.zeros_like(mask)
+        hidden = np.ones_like(mask)
         hidden[..., -1] = False
-        shown = trial.call(_with(case, mask=hidden))
+        shown = trial.call(changed(case, mask=hidden))
         louder = np.array(value)
         louder[..., -1, :] += 7
-        other = _with(case, value=louder, mask=hidden)
+        other = changed(case, value=louder, mask=hidden)
         if shown.value is not None:
             yield from compared("가린 키의 값이 출력을 바꿉니다.", other, shown.value)
-        turned = _with(
+        turned = changed(
             case,
             key=key[..., ::-1, :].copy(),
             value=value[..., ::-1, :].copy(),
@@ -293,12 +291,6 @@ class Attention(Masked):
     def takes(self, case, style):
         return style[0] != 2 or case.batch == 1
 
-    def big_case(self, size):
-        rng = np.random.default_rng(1)
-        x = rng.normal(0, 0.3, (1, 12, 4)).astype("float32")
-        mask = np.ones((1, 12, 12), bool)
-        return Case({"query": x, "key": x, "value": x, "mask": mask}, 1)
-
     def arrange(self, case, style, mask_true):
         *values, mask = case.inputs.values()
         rank = style[0]
@@ -309,8 +301,9 @@ class Attention(Masked):
         return *values, self.placed(mask, style, mask_true)
 
     def read(self, raw, case):
-        part = raw[0] if isinstance(raw, tuple | list) and len(raw) else raw
-        array = to_array(part)
+        # 배치가 둘인 사례는 없으므로, 둘을 담은 목록은 출력과 가중치입니다
+        pair = isinstance(raw, list) and len(raw) == 2
+        array = to_array(raw[0] if pair else first(raw))
         batch, length = case.inputs["query"].shape[:2]
         shape = (batch, length, case.inputs["value"].shape[-1])
         if array.ndim == 4 and array.shape[1] == 1:

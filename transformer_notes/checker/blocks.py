@@ -133,16 +133,14 @@ class FeedForward(Kind):
 
     def properties(self, trial):
         group = trial.groups[0]
-        case = group.cases[1]
-        value = trial.call(case).value
+        case, value = group.cases[1], group.outcomes[1].value
         other = Case({"x": case.inputs["x"][:, ::-1].copy()}, 1)
         turned = trial.call(other).value
-        if value is not None and turned is not None:
-            if not close(turned[:, ::-1], value):
-                yield (
-                    "자리의 차례를 바꾸면 다른 값이 나옵니다.",
-                    Example(other.inputs, value[:, ::-1], turned),
-                )
+        if turned is not None and not close(turned[:, ::-1], value):
+            yield (
+                "자리의 차례를 바꾸면 다른 값이 나옵니다.",
+                Example(other.inputs, value[:, ::-1], turned),
+            )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -152,7 +150,7 @@ class _Norm:
     epsilon: float
     #: 하위 층 앞에서 정규화하는지.
     before: bool
-    #: 정규화를 한 번 더 할 때의 배율과 자리.
+    #: 정규화를 한 번 더 할 때의 배율과 편향.
     other: tuple
 
 

@@ -1,6 +1,7 @@
 """읽는 이의 코드를 만들고 부릅니다. 예외는 잡아서 그 줄과 함께 돌려줍니다."""
 
 import dataclasses
+import functools
 import inspect
 import itertools
 import random
@@ -18,17 +19,18 @@ from transformer_notes.checker.kinds import Misfit, Outcome
 from transformer_notes.checker.names import DROPOUT
 from transformer_notes.checker.tensors import (
     BACKENDS,
+    ROOTS,
     loaded,
     to_backend,
     tolerance_of,
 )
 
-HERE = str(Path(__file__).parent)
+#: 여기서 난 예외는 후보가 부른 줄에서 난 것으로 봅니다.
+PACKAGE = Path(__file__).parents[1]
 #: TensorFlow의 오류에 섞이는 색.
 _COLOURS = re.compile(r"\x1b\[\d*m")
 #: 실행할 때마다 달라지는 주소.
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_ROOTS = {"torch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,11 +62,11 @@ class Candidate:
         named = _roots(self.target, depth=3) | _roots(self.adapter, depth=1)
         guess = [name for name in ("torch", "tensorflow") if name in named]
         if framework(self.target) or (inspect.isclass(self.target) and guess):
-            return guess[:1] or [framework(self.target)]
+            return guess[:1]
         rest = [name for name in BACKENDS if name not in guess]
         return guess + [name for name in rest if name == "numpy" or loaded(name)]
 
-    @property
+    @functools.cached_property
     def ready(self):
         """만들지 않고 바로 부를 수 있는지."""
         return not inspect.isclass(self.target) and not (
@@ -176,9 +178,10 @@ def invoke(built, arguments, values, keywords):
     names = [parameter.name for parameter in taken]
     matched = match(names, arguments)
     if matched and not any(p.kind is p.POSITIONAL_ONLY for p in taken):
-        by_name = dict(zip(matched, values))
+        by_name, leading = dict(zip(matched, values)), []
         # Keras의 층은 텐서가 아닌 것을 첫째 자리에서만 이름 없이 받습니다
-        leading = [by_name.pop(names[0])] if names[0] in by_name else []
+        if names[0] in by_name and taken[0].kind is not taken[0].KEYWORD_ONLY:
+            leading = [by_name.pop(names[0])]
         return built(*leading, **by_name, **keywords)
     takes = [p for p in taken if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     takes = [p for p in takes if p.name not in keywords]
@@ -215,7 +218,7 @@ def construct(target, kind, size):
     partly = [match(names, (aliases,)) for aliases in kind.factory]
     named = {name[0]: value for name, value in zip(partly, size) if name}
     if set(needed) <= set(named):  # 크기의 일부만 받습니다
-        return target(**{**fill, **named})
+        return target(**(fill | named))
     return target(*size[: len(needed)], **fill)
 
 
@@ -244,7 +247,7 @@ def framework(target):
     """Keras의 층이면 "tensorflow", PyTorch의 모듈이면 "torch", 아니면 None입니다."""
     kind = target if inspect.isclass(target) else type(target)
     roots = {base.__module__.partition(".")[0] for base in kind.__mro__}
-    for root, name in _ROOTS.items():
+    for root, name in ROOTS.items():
         if root in roots:
             return name
     return None
@@ -254,8 +257,7 @@ def framework(target):
 def evaluating(built, training):
     """PyTorch의 모듈을 평가하는 상태로 두고, 끝나면 되돌립니다."""
     torch = loaded("torch")
-    modules = weights.torch_modules(built) if torch else []
-    states = [(module, module.training) for module in modules]
+    states = [(module, module.training) for module in weights.torch_modules(built)]
     for module, _ in states:
         module.training = training
     try:
@@ -268,7 +270,7 @@ def evaluating(built, training):
 
 @contextmanager
 def quiet():
-    """경고를 끄고, NumPy와 파이썬의 난수를 고정했다가 되돌립니다."""
+    """경고를 끄고, 파이썬과 NumPy와 PyTorch의 난수를 고정했다가 되돌립니다."""
     python, arrays = random.getstate(), np.random.get_state()
     torch = loaded("torch")
     tensors = torch.get_rng_state() if torch else None
@@ -292,7 +294,7 @@ def failure_of(error, inputs):
     place, code = "", None
     frames = traceback.extract_tb(error.__traceback__)
     for frame, (raw, _) in zip(frames, traceback.walk_tb(error.__traceback__)):
-        ours = frame.filename.startswith(HERE)
+        ours = PACKAGE in Path(frame.filename).parents
         if not ours and "-packages" not in frame.filename and frame.line:
             place = f"{Path(frame.filename).name}의 {frame.lineno}번째 줄: {frame.line}"
             code = raw.f_code
@@ -323,11 +325,11 @@ def _roots(target, depth):
     if depth < 0 or target is None:
         return set()
     if inspect.ismodule(target):
-        return {_ROOTS.get(target.__name__.partition(".")[0])} - {None}
+        return {ROOTS.get(target.__name__.partition(".")[0])} - {None}
     if found := framework(target):
         return {found}
     module = getattr(target, "__module__", None) or ""
-    if root := _ROOTS.get(module.partition(".")[0]):
+    if root := ROOTS.get(module.partition(".")[0]):
         return {root}
     if inspect.isclass(target):
         parts = [vars(target).get(name) for name in ("__init__", "__call__", "call")]

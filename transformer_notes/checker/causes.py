@@ -1,10 +1,10 @@
 """아는 실수가 아닐 때, 값이 어긋난 까닭을 짚습니다."""
 
-import itertools
 import math
 
 import numpy as np
 
+from transformer_notes.checker.kinds import changed
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.tensors import SINGLE, close
 
@@ -39,17 +39,13 @@ def causes(trial):
 
 def _random(trial):
     """같은 것을 두 번 넣어 다른 값이 나오면, 다른 성질은 뜻이 없습니다."""
-    group = trial.groups[0]
-    for case, outcome in group.pairs():
-        again = trial.call(case, group).value
-        if outcome.value is None or again is None:
-            continue
-        if not close(again, outcome.value):
-            yield (
-                "같은 것을 두 번 넣었는데 값이 다릅니다. 가중치는 만들 때 정하세요.",
-                Example(case.inputs, outcome.value, again, wanted="처음 나온 값"),
-            )
-        return
+    case, outcome = next(trial.groups[0].pairs())
+    again = trial.call(case).value
+    if again is not None and not close(again, outcome.value):
+        yield (
+            "같은 것을 두 번 넣었는데 값이 다릅니다. 가중치는 만들 때 정하세요.",
+            Example(case.inputs, outcome.value, again, wanted="처음 나온 값"),
+        )
 
 
 def _not_a_number(trial):
@@ -57,7 +53,7 @@ def _not_a_number(trial):
     for group in trial.groups:
         for case, outcome in group.pairs():
             value = outcome.value
-            if value is None or np.isfinite(value).all() or trial.kind.forgives(case):
+            if np.isfinite(value).all() or trial.kind.forgives(case):
                 continue
             example = Example(case.inputs, given=value)
             yield f"NaN이나 무한대가 나옵니다. {_accident(trial, case, group)}", example
@@ -73,11 +69,10 @@ def _accident(trial, case, group):
                 return f"처음 걸린 곳에서 {sentence}. {failure.place}"
     small = {
         name: value * np.float32(1e-3)
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
-        else value
         for name, value in case.inputs.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
     }
-    shrunk = trial.call(type(case)(small, case.batch), group).value
+    shrunk = trial.call(changed(case, **small), group).value
     if shrunk is not None and np.isfinite(shrunk).all():
         return "입력을 천분의 일로 줄이면 나오지 않습니다. 수가 넘치는지 보세요."
     return "0 · ∞, ∞ - ∞, 0 / 0 가운데 하나를 계산하고 있습니다."
@@ -93,7 +88,7 @@ def _factor_or_offset(trial):
         given, expected, first = [], [], None
         for group, reading in zip(trial.groups, readings):
             for case, outcome in group.pairs():
-                if outcome.value is None or kind.forgives(case):
+                if kind.forgives(case):
                     continue
                 if outcome.value.dtype.kind != "f":
                     return
@@ -116,9 +111,8 @@ def _relation(given, expected):
         return ""
     factor = float(given @ expected / (expected @ expected))
     if close(given, factor * expected, SINGLE):
-        known = (s for f, s in KNOWN_FACTORS.items() if np.isclose(f, factor, 1e-3))
-        said = f"값이 언제나 나와야 할 값의 {factor:.4g}배입니다."
-        return " ".join([said, *itertools.islice(known, 1)])
+        known = [s for f, s in KNOWN_FACTORS.items() if np.isclose(f, factor, 1e-3)]
+        return " ".join([f"값이 언제나 나와야 할 값의 {factor:.4g}배입니다.", *known])
     offset = float((given - expected).mean())
     if close(given - expected, np.full_like(given, offset), 1e-3):
         side = "큽니다" if offset > 0 else "작습니다"

@@ -114,12 +114,6 @@ class MultiHeadAttention(Masked):
         mask = case.inputs["mask"]
         return style[0] != 2 or bool((mask == mask[:1]).all())
 
-    def big_case(self, size):
-        rng = np.random.default_rng(1)
-        x = rng.normal(0, 0.3, (1, 12, size[0])).astype("float32")
-        mask = np.ones((1, 12, 12), bool)
-        return Case({"query": x, "key": x, "value": x, "mask": mask}, 1)
-
     def arrange(self, case, style, mask_true):
         *values, mask = case.inputs.values()
         return *values, self.placed(mask, style, mask_true)
@@ -168,8 +162,6 @@ class MultiHeadAttention(Masked):
                 np.where(rows, 0, outcome.value),
                 np.where(rows, 0, expected),
             )
-            if given.shape != expected.shape:
-                continue
             far = np.abs(given - expected) > 2 * outcome.tolerance * np.nanmax(
                 np.abs(expected), initial=1.0
             )
@@ -188,12 +180,7 @@ class MultiHeadAttention(Masked):
         )
         scale = inputs[0].shape[-1] if "8 d_model" in switches else None
         output, weights, free = attend(
-            query,
-            key,
-            value,
-            mask[:, np.newaxis],
-            switches - {"8 d_model"},
-            scale=scale,
+            query, key, value, mask[:, np.newaxis], switches, scale=scale
         )
         joined = _join(output, reading, bool({"10 both", "10 join"} & switches))
         result = reading.output(joined)

@@ -6,16 +6,17 @@ import itertools
 
 import numpy as np
 
+from transformer_notes import _arguments
 from transformer_notes.checker import messages, weights
 from transformer_notes.checker.candidates import Candidate, failure_of, quiet
 from transformer_notes.checker.causes import causes
 from transformer_notes.checker.kinds import first, number
 from transformer_notes.checker.messages import Example
 from transformer_notes.checker.registry import KINDS
-from transformer_notes.checker.tensors import loaded, to_backend
+from transformer_notes.checker.tensors import loaded, to_backend, to_numpy
 
 SEED = 2017
-#: 모든 종류에 있는 실수: 배치의 크기가 굳습니다.
+#: 배치를 받는 종류에는 모두 있는 실수: 배치의 크기가 굳습니다.
 BATCH = 41
 TOO_SMALL = (
     "가중치가 0이거나 너무 작아, 실수가 있어도 같은 값이 나옵니다. "
@@ -49,15 +50,8 @@ def check(candidate, what, *, mask_true="attend", adapter=None):
         >>> report.verdict, report.mistakes
         ('known', (1,))
     """
-    for name, value, choices in (
-        ("what", what, KINDS),
-        ("mask_true", mask_true, ("attend", "hide")),
-    ):
-        if value not in tuple(choices):
-            raise ValueError(
-                f"{name}에는 {', '.join(map(repr, choices))} 가운데 하나가 필요합니다. "
-                f"받은 것: {value!r}."
-            )
+    _arguments.choice("what", what, KINDS)
+    _arguments.choice("mask_true", mask_true, ("attend", "hide"))
     if not callable(candidate):
         raise TypeError(
             "candidate에는 부를 수 있는 것이 필요합니다. "
@@ -125,7 +119,7 @@ class Trial:
             sizes = self.kind.sizes_of(candidate.target)
         for size in sizes:
             group = Group(candidate, size, backend, style)
-            if candidate.ready and sizes is not self.kind.sizes:
+            if sizes is not self.kind.sizes:
                 if not group.failed or not self.groups:
                     self.groups = [group]
                 if not group.failed:
@@ -356,9 +350,9 @@ def _unexplained(trial):
         return messages.unknown(candidate, sentence, trial.put(example))
     for group in trial.groups:
         if not group.readings or wrong_in(group.readings[0]):
-            return messages.unjudged(candidate, _unread(group.built))
+            return messages.uncompared(candidate, _unread(group.built))
         if not kind.strict:
-            return messages.unjudged(candidate, kind.unexplained)
+            return messages.uncompared(candidate, kind.unexplained)
         reading = group.readings[0]
         for case, outcome in group.pairs():
             if not kind.agrees(outcome, case, frozenset(), reading):
@@ -378,7 +372,10 @@ def _unread(built):
 
 
 def _raw(outcome):
-    return getattr(outcome.raw, "shape", outcome.raw)
+    """후보가 돌려준 것. 여럿이면 첫째입니다."""
+    raw = first(outcome.raw)
+    array = to_numpy(raw)
+    return raw if array is None else array
 
 
 def _unknown_batch(trial):

@@ -31,6 +31,11 @@ class Case:
     batch: int | None = None
 
 
+def changed(case, **inputs):
+    """인자 몇을 바꾼 `Case`입니다."""
+    return dataclasses.replace(case, inputs=case.inputs | inputs)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Outcome:
     """후보를 한 번 부른 결과. `failure`나 `misfit`이 있으면 `value`는 None입니다."""
@@ -64,7 +69,7 @@ class Kind:
     extras = {}
     #: `reference`의 스위치. "26"이나 "26 n-1"처럼 실수의 번호로 시작합니다.
     switches = ()
-    #: 스위치 없이, 학습할 때의 결과나 dtype에서 드러나는 실수의 번호.
+    #: 스위치 없이, 가중치나 dtype이나 학습할 때의 결과에서 드러나는 실수의 번호.
     shown = ()
     #: 한꺼번에 켜 보는 스위치의 수.
     together = 3

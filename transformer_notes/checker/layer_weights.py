@@ -98,7 +98,7 @@ def read_layers(built, d_model, heads, attentions):
     entries = weights.collect(built)
     if not entries:
         return []
-    found, torch = [], "torch" in _roots(built)
+    found, torch = [], bool(weights.torch_modules(built))
     for transposed, parts in _ways(entries, d_model, torch):
         *arrays, seen_heads, width = parts
         known = seen_heads or heads
@@ -327,11 +327,3 @@ def _in_order(maps):
             found.setdefault(roles[0], projection)
     named = [found.get(role) for role in "qkvo"]
     return named if None not in named and len(set(map(id, named))) == 4 else maps
-
-
-def _roots(built):
-    kinds = {base.__module__.partition(".")[0] for base in type(built).__mro__}
-    parts = vars(built).values() if hasattr(built, "__dict__") else ()
-    for part in parts:
-        kinds |= {base.__module__.partition(".")[0] for base in type(part).__mro__}
-    return kinds

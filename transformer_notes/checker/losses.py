@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transformer_notes.checker import names
-from transformer_notes.checker.kinds import Case, Kind, Misfit, to_array
+from transformer_notes.checker.kinds import Case, Kind, Misfit, changed, to_array
 from transformer_notes.checker.messages import Example
 
 SMOOTHING = 0.1
@@ -76,12 +76,12 @@ class Rule(NamedTuple):
     """손실의 레이블 스무딩을 읽는 한 가지 방법."""
 
     #: None이면 후보의 인자를 따르고, 아니면 정해진 값입니다.
-    smoothing: float | None = None
-    sharing: str = HONEST[0]
+    smoothing: float | None
+    sharing: str
     #: 크로스 엔트로피가 아니라 KL 발산인지.
-    divergence: bool = False
+    divergence: bool
     #: 스무딩을 받는 인자가 후보에게 있는지.
-    smooths: bool = False
+    smooths: bool
 
     @property
     def wrong(self):
@@ -91,9 +91,6 @@ class Rule(NamedTuple):
             "크로스 엔트로피가 아니라 KL 발산입니다. 목표 분포의 엔트로피만큼 작고, "
             "기울기는 같습니다."
         )
-
-
-PLAIN = Rule()
 
 
 class _Averaged(Kind):
@@ -126,8 +123,7 @@ class _Averaged(Kind):
             for case, outcome in trial.groups[0].pairs():
                 labels, logits, *_ = case.inputs.values()
                 labels, logits = change(labels, logits)
-                changed = case.inputs | {"labels": labels, "logits": logits}
-                other = Case(changed, case.batch)
+                other = changed(case, labels=labels, logits=logits)
                 found = trial.call(other).value
                 if found is None or self.forgives(case):
                     continue
@@ -178,11 +174,11 @@ class Loss(_Averaged):
     def cases(self, rng, size):
         for smoothing in (0.0, SMOOTHING):
             for case in _batches(rng):
-                yield Case({**case.inputs, "smoothing": smoothing}, case.batch)
+                yield Case({**case.inputs, "label_smoothing": smoothing}, case.batch)
         yield _never(rng)
 
     def options(self, names, case):
-        smoothing = case.inputs.get("smoothing", 0.0)
+        smoothing = case.inputs["label_smoothing"]
         return {name: smoothing for name in names if name == "label_smoothing"}
 
     def readings(self, group):
@@ -194,7 +190,7 @@ class Loss(_Averaged):
     def forgives(self, case):
         return case.inputs["logits"].min() == NEVER
 
-    def reference(self, case, switches=frozenset(), reading=PLAIN):
+    def reference(self, case, switches=frozenset(), reading=None):
         smoothing = self._smoothing(case, reading)
         labels, logits = case.inputs["labels"], case.inputs["logits"]
         value = loss(labels, logits, switches, smoothing, reading.sharing)
@@ -217,7 +213,7 @@ class Loss(_Averaged):
 
     def _smoothing(self, case, reading):
         fixed = reading.smoothing
-        return case.inputs.get("smoothing", 0.0) if fixed is None else fixed
+        return case.inputs["label_smoothing"] if fixed is None else fixed
 
 
 class Accuracy(_Averaged):
@@ -248,7 +244,7 @@ def _batches(rng):
 def _never(rng):
     case = _case([[2, 1, 0]], rng.normal(size=(1, 3, 4)))
     case.inputs["logits"][..., 0] = NEVER
-    return Case({**case.inputs, "smoothing": SMOOTHING}, case.batch)
+    return Case({**case.inputs, "label_smoothing": SMOOTHING}, case.batch)
 
 
 def _case(labels, logits):

@@ -18,7 +18,7 @@ class _Mask(Kind):
         return (np.asarray(visible) != ("2" in switches)).astype(int)
 
     def remark(self, trial, reading):
-        shape = np.shape(trial.groups[0].outcomes[0].raw)
+        shape = tuple(np.shape(trial.groups[0].outcomes[0].raw))
         if len(shape) == self.axes:
             return ""
         return f"모양은 {shape}로 {self.returns}와 다르지만 같은 것을 가립니다."

@@ -138,15 +138,20 @@ def right(candidate, remark=""):
     return _report("right", candidate, "", notes=notes)
 
 
-def unjudged(candidate, why):
+def unjudged(candidate, *sentences):
+    """맞는지도 틀리는지도 모르는 것의 보고서입니다. 문장들은 그 까닭입니다."""
+    said = "맞는지도 틀리는지도 알 수 없습니다."
+    return _report("unjudged", candidate, said, map(_wrap, sentences))
+
+
+def uncompared(candidate, why):
     """성질은 모두 맞지만 식의 값과 견주지는 못한 것의 보고서입니다."""
-    kind = candidate.kind
-    parts = [
-        _wrap(f"본 것: {kind.looked}. 어긋난 것을 찾지 못했습니다."),
-        _wrap(f"보지 못한 것: 식으로 계산한 값. {why}"),
-        _wrap(f"견주려면: {kind.comparable}"),
-    ]
-    return _report("unjudged", candidate, "맞는지도 틀리는지도 알 수 없습니다.", parts)
+    return unjudged(
+        candidate,
+        f"본 것: {candidate.kind.looked}. 어긋난 것을 찾지 못했습니다.",
+        f"보지 못한 것: 식으로 계산한 값. {why}",
+        f"견주려면: {candidate.kind.comparable}",
+    )
 
 
 def known(candidate, examples):
@@ -198,7 +203,8 @@ def _report(verdict, candidate, said, parts=(), example=None, numbers=(), notes=
 
 def _as_given(candidate, example):
     """참이 '가림'인 후보가 낸 마스크는 후보가 내는 대로 뒤집어 보입니다."""
-    if candidate.mask_true != "hide" or not candidate.kind.gives_mask:
+    turned = candidate.mask_true == "hide" and candidate.kind.gives_mask
+    if not turned or example.expected is None:  # 꼴이 다른 것은 뒤집지 않았습니다
         return example
     expected, given = (
         1 - value if isinstance(value, np.ndarray) else value

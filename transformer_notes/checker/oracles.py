@@ -1,8 +1,8 @@
 """디코딩을 시험하는 작은 언어 모델들: 답을 미리 아는 확률표입니다."""
 
-import sys
-
 import numpy as np
+
+from transformer_notes.checker.tensors import like, to_backend
 
 BOS, EOS = 1, 2
 VOCAB_SIZE = 24
@@ -58,12 +58,7 @@ class Oracle:
         return log_probabilities(self.table(tokens, positions[-1])) + len(tokens) - 4
 
     def _like(self, given, array):
-        form = self.form or type(given).__module__.partition(".")[0]
-        if form in {"tensorflow", "keras"}:
-            return sys.modules["tensorflow"].convert_to_tensor(array)
-        if form == "torch":
-            return sys.modules["torch"].as_tensor(array)
-        return array
+        return to_backend(array, self.form) if self.form else like(array, given)
 
 
 def log_probabilities(table):

@@ -39,7 +39,7 @@ def kernels_and_biases(target, d_model):
         word = name.rpartition(".")[2].rpartition("/")[2].lower()
         small = array.squeeze() if array.ndim > 2 and 1 in array.shape else array
         found.append(("bias" in word, small))
-    yield _paired(found, d_model)
+    yield from _paired(found, d_model)
     stacked = {len(array) for _, array in found if array.ndim == 3} & {2, 3, 4}
     for count in stacked:
         apart = []
@@ -47,7 +47,7 @@ def kernels_and_biases(target, d_model):
             stack = len(array) == count and array.ndim in (2, 3)
             flat = bias or array.ndim == 2
             apart += [(flat, a) for a in array] if stack else [(bias, array)]
-        yield _paired(apart, d_model)
+        yield from _paired(apart, d_model)
 
 
 def _paired(found, d_model):
@@ -58,13 +58,17 @@ def _paired(found, d_model):
             last.append(len(kernels) - 1)
         else:
             kernels.append(array)
-    if len(biases) == len(kernels):
-        return kernels, biases
     paired = [None] * len(kernels)
-    for bias, place in zip(biases, last):
-        if 0 <= place:
-            paired[place] = bias
-    return kernels, paired
+    if len(biases) == len(kernels):
+        yield kernels, biases
+    elif len(biases) == 1:  # 클로저에 든 것은 이름의 차례여서, 어디에든 넣어 봅니다
+        for place in range(len(kernels)):
+            yield kernels, [*paired[:place], biases[0], *paired[place + 1 :]]
+    else:
+        for bias, place in zip(biases, last):
+            if 0 <= place:
+                paired[place] = bias
+        yield kernels, paired
 
 
 def inward(kernel, d_model):

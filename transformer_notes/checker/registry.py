@@ -23,7 +23,6 @@ KINDS = {
         FeedForward(),
         AddNorm(),
         Embedding(),
-        # 여기부터 손실, 스케줄, 층, 디코딩
         Loss(),
         Accuracy(),
         Schedule(),

@@ -69,9 +69,9 @@ class Schedule(Kind):
     def readings(self, group):
         return 0, 1  # 스텝에 더하는 수
 
-    def reference(self, case, switches=frozenset(), reading=None):
+    def reference(self, case, switches=frozenset(), reading=0):
         step, d_model, warmup = case.inputs.values()
-        return rate(max(step + (reading or 0), 1), d_model, warmup)
+        return rate(max(step + reading, 1), d_model, warmup)
 
     def agrees(self, outcome, case, switches, reading):
         step, value = case.inputs["step"], outcome.value
@@ -91,18 +91,16 @@ class Schedule(Kind):
 
     def properties(self, trial):
         for group in trial.groups:
+            reading = group.readings[0]
             for case, outcome in group.pairs():
-                for reading in group.readings[:1]:
-                    if self.agrees(outcome, case, frozenset(), reading):
-                        continue
-                    step, _, warmup = case.inputs.values()
-                    before = "스텝에 비례해 오르지" if step <= warmup else _FALLS
-                    expected = self.reference(case, frozenset(), reading)
-                    sentence = f"d_model^-0.5의 크기로 {before} 않습니다."
-                    yield sentence, Example(case.inputs, expected, outcome.value)
-
-
-_FALLS = "스텝의 제곱근에 반비례해 내리지"
+                if self.agrees(outcome, case, frozenset(), reading):
+                    continue
+                step, _, warmup = case.inputs.values()
+                rising, falling = "에 비례해 오르지", "의 제곱근에 반비례해 내리지"
+                how = rising if step <= warmup else falling
+                expected = self.reference(case, frozenset(), reading)
+                sentence = f"d_model^-0.5의 크기로 스텝{how} 않습니다."
+                yield sentence, Example(case.inputs, expected, outcome.value)
 
 
 def rate(step, d_model, warmup):
@@ -138,11 +136,8 @@ def _in_keras(schedule):
         config = schedule.get_config()
     except Exception:  # 설정이 없는 것은 다른 실수입니다
         config = {}
-    held = {
-        name: value for name, value in config.items() if isinstance(value, tf.Tensor)
-    }
-    held |= {k: v for k, v in config.items() if isinstance(v, tf.Variable)}
-    if held:
+    tensors = tf.Tensor, tf.Variable
+    if held := {k: v for k, v in config.items() if isinstance(v, tensors)}:
         yield 34, Example({"get_config()": list(config)}, "수", f"텐서: {held}")
     step = tf.constant(3, tf.int64)
     try:

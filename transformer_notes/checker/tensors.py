@@ -9,8 +9,11 @@ import numpy as np
 
 #: 후보가 텐서를 받는 세 방식.
 BACKENDS = ("numpy", "tensorflow", "torch")
+#: 텐서나 층의 모듈과 그 방식. 없는 것은 NumPy입니다.
+ROOTS = {"torch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow"}
 #: 결과의 dtype마다 받아들이는 오차. 결과에서 가장 큰 수의 몇 배인지로 적습니다.
-TOLERANCE = {"float16": 1e-2, "bfloat16": 5e-2}
+#: bfloat16에는 float16도 들어 있으므로 먼저 찾습니다.
+TOLERANCE = {"bfloat16": 5e-2, "float16": 1e-2}
 SINGLE = 2e-4
 
 
@@ -36,8 +39,7 @@ def to_backend(value, backend):
 def like(value, model):
     """`value`를 `model`과 같은 방식의 텐서로 바꿉니다."""
     module = type(model).__module__.partition(".")[0]
-    backend = {"tensorflow": "tensorflow", "keras": "tensorflow", "torch": "torch"}
-    return to_backend(np.asarray(value), backend.get(module, "numpy"))
+    return to_backend(np.asarray(value), ROOTS.get(module, "numpy"))
 
 
 def to_numpy(value):

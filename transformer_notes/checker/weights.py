@@ -22,7 +22,7 @@ def randomise(target, rng):
     """우리가 만든 것의 가중치를 무작위로 바꿉니다.
 
     편향이 0이거나 정규화의 배율이 1이면 잘못 쓰여도 드러나지 않습니다. 배열은 가중치가
-    아닐 수도 있으므로, 한 가지 수로 채운 것만 바꾸고 아주 작은 것은 키웁니다.
+    아닐 수도 있으므로, 0이나 1로만 채운 것을 바꾸고 아주 작은 것은 키웁니다.
     """
     found, seen = [], set()
     _walk(target, "", found, seen, DEPTH)
@@ -44,8 +44,7 @@ def randomise(target, rng):
 
 def torch_modules(target):
     """그 안에 있는 PyTorch의 모듈을 모두 늘어놓습니다."""
-    torch = loaded("torch")
-    modules = []
+    torch, modules = loaded("torch"), []
 
     def look(value, depth):
         if isinstance(value, torch.nn.Module):
@@ -54,7 +53,8 @@ def torch_modules(target):
             for _, part in _parts(value):
                 look(part, depth - 1)
 
-    look(target, 2)
+    if torch:
+        look(target, 2)
     return modules
 
 
@@ -86,17 +86,13 @@ def _walk(value, name, found, seen, depth):
     elif torch and isinstance(value, torch.nn.Module):
         for path, weight in value.named_parameters():
             found.append((f"{name}.{path}", to_numpy(weight), weight))
-    elif _is_array(value):
+    elif hasattr(value, "shape") and hasattr(value, "dtype"):
         array = to_numpy(value)
         if array is not None and array.dtype.kind == "f":
             found.append((name, array, None))
     elif depth:
         for part_name, part in _parts(value):
             _walk(part, f"{name}.{part_name}", found, seen, depth - 1)
-
-
-def _is_array(value):
-    return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
 def _parts(value):

@@ -1,5 +1,6 @@
 """명령 `exercise`: 연습문제의 뼈대를 적습니다."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -38,4 +39,5 @@ def exercise(kind, file):
     with replacing(file) as partial:
         partial.write_text(exercises.skeleton(kind), encoding="utf-8")
     put(f"{file}에 뼈대를 적었습니다. 빈자리를 채운 다음 확인하세요.")
-    put(f"  transformer-notes check {file}:{exercises.name(kind)} --as {kind}")
+    target = shlex.quote(f"{file}:{exercises.name(kind)}")
+    put(f"  transformer-notes check {target} --as {kind}")

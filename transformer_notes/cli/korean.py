@@ -131,7 +131,7 @@ def _explain(error):
     elif isinstance(error, click.BadOptionUsage):
         option = next(
             param
-            for param in error.ctx.command.params
+            for param in error.ctx.command.get_params(error.ctx)
             if error.option_name in param.opts
         )
         need = "값을 주지 않습니다" if option.is_flag else "값이 필요합니다"

@@ -12,7 +12,7 @@ from transformer_notes.cli.korean import BadInput, require, warn
 from transformer_notes.cli.recipes import RECIPES
 from transformer_notes.corpora import reviews, tables
 
-LONGEST = 10_000  # 한 줄의 가장 긴 글, 글자. 더 길면 토크나이저가 몇 분을 셉니다
+LONGEST = 10_000  # 가장 긴 짝, 글자. 더 길면 토크나이저가 몇 분을 셉니다
 
 
 class Row(NamedTuple):
@@ -45,6 +45,12 @@ def read(path):
         form = "입력,답" if comma else "입력<탭>답"
         found = _two_columns(path, rows(path), form)
     require(found, f"{path}에는 짝이 되는 줄이 하나도 없습니다.")
+    for row in found:
+        require(
+            len(row.source) + len(row.target) <= LONGEST,
+            f"{path}에는 {LONGEST:,}글자 이하인 짝이 필요합니다. 받은 것: "
+            f"{shortened(row.source)!r}로 시작하는 짝.",
+        )
     # 떼어 둔 짝을 한 줄에 하나씩 적을 수 있게 합니다.
     return [
         Row(_one_line(row.source), _one_line(row.target), row.group) for row in found
@@ -69,8 +75,6 @@ def _two_columns(path, rows, form):
         pair = len(fields) == 2 and all(fields)
         given = f"칸 {len(fields)}개: {' | '.join(fields)}"
         tables.require(pair, path, number, f"'{form}'이", given)
-        short = len("".join(fields)) <= LONGEST
-        tables.require(short, path, number, f"{LONGEST:,}글자 이하인 줄이", fields[0])
         found.append(Row(*fields))
     if found and empty:
         warn(f"{path}의 빈 줄 {empty:,}개를 건너뜁니다.")

@@ -66,7 +66,7 @@ def is_new(folder):
 
 
 def create(folder, record, tokenizer, held_out):
-    """옆에 다 만든 다음 이름을 바꿉니다. 반쯤 만든 학습 폴더는 생기지 않습니다."""
+    """옆에 다 만든 다음 옮깁니다. 반쯤 만든 학습 폴더는 생기지 않습니다."""
     folder = folder.absolute()
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.partial")
@@ -76,9 +76,12 @@ def create(folder, record, tokenizer, held_out):
         pairs.write(partial / "held_out.tsv", held_out)
         files = {path.name: _digest(path.read_bytes()) for path in partial.iterdir()}
         write(partial, dataclasses.replace(record, files=files, versions=_versions()))
-        if folder.exists():
-            folder.rmdir()  # 비어 있는 폴더입니다
-        partial.rename(folder)
+        if folder.exists() and not any(folder.iterdir()):
+            # 지우고 새로 만들면 그 안에서 부른 사람(train .)은 아무것도 쓰지 못합니다.
+            for name in (*files, "run.json"):  # run.json이 있어야 학습 폴더입니다
+                (partial / name).rename(folder / name)
+        else:
+            partial.rename(folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

@@ -78,7 +78,7 @@ def train(ctx, folder, recipe, data, tensorboard, **given):
       run.json        설정과 라이브러리의 버전
       tokenizer.json  토크나이저
       held_out.tsv    학습에서 떼어 둔 짝
-      checkpoints/    체크포인트와 스텝마다의 손실(history.json)
+      checkpoints/    체크포인트와 그때마다의 손실(history.json)
     """
     given = {name: value for name, value in given.items() if value is not None}
     try:
@@ -129,13 +129,13 @@ def _train(folder, recipe, data, given, tensorboard):
     else:
         run_folder.write(folder, run.record)
         run_folder.sweep(folder)
-    epochs = run.record.settings["epochs"]
-    total = epochs * len(run.batches[0])
+    an_epoch = len(run.batches[0])
+    total = run.record.settings["epochs"] * an_epoch
     done = run_folder.newest_step(folder, run.record)
     if done >= total:
         put(
-            f"이미 끝난 학습입니다 ({done:,}스텝). 더 학습하려면 --epochs를 {epochs}"
-            "보다 크게 주세요."
+            f"이미 끝난 학습입니다 ({done:,}스텝). 더 학습하려면 --epochs를 "
+            f"{done // an_epoch}보다 크게 주세요."
         )
         return False
     _announce(run, model, done)

@@ -64,8 +64,9 @@ def open_folder(folder, checkpoint=1):
 
 def open_model(name, checkpoint=1):
     """함께 온 모델이나 모델 파일. 학습 폴더여도 됩니다."""
-    if Path(name).is_dir():
-        return open_folder(Path(name), checkpoint)
+    folder = Path(name)
+    if (folder / "run.json").exists():  # 이름만 같은 다른 폴더가 있을 수도 있습니다
+        return open_folder(folder, checkpoint)
     require(checkpoint == 1, "--checkpoint는 학습 폴더의 것입니다. 빼 주세요.")
     start_tensorflow()
     from transformer_notes import models

@@ -31,7 +31,5 @@ def minimal_pairs():
         (200, '나쁘지 않았습니다.', '좋지 않았습니다.')
     """
     path = Path(__file__).with_name("minimal_pairs.csv")
-    return [
-        MinimalPair(**row)
-        for _, row in tables.read_csv(path, ("kind", "positive", "negative"))
-    ]
+    rows = tables.read_csv(path, MinimalPair._fields)
+    return [MinimalPair(**row) for _, row in rows]

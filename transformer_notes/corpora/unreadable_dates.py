@@ -172,7 +172,7 @@ def _two(day, rng):
 
 
 def _edited(day, rng):
-    """한두 글자를 넣거나 빼거나 바꿉니다."""
+    """글자 하나에서 셋까지를 넣거나 빼거나 바꿉니다."""
     text, _ = written(rng, day.year, day.month, day.day)
     for _ in range(_whole(rng, 1, 3)):
         place = _whole(rng, 0, len(text) - 1)

@@ -1,6 +1,7 @@
 """답을 찾는 세 방법: 그리디, 뽑기, 빔 탐색 (논문 6.1절)."""
 
 import functools
+import operator
 import random
 
 import tensorflow as tf
@@ -37,7 +38,7 @@ def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False
         않으므로 length_s + max_extra입니다.
 
     Raises:
-        TypeError: 정수가 아닌 `source_ids`.
+        TypeError: 정수가 아닌 `source_ids`, `bos_id`, `eos_id`, `max_extra`.
         ValueError: 2차원이 아니거나 어휘 집합에 없는 `source_ids`, 어휘 집합에 없거나
             `pad_id`와 같은 `bos_id`나 `eos_id`, 음수 `max_extra`, length_s +
             max_extra보다 짧은 학습되는 위치 표.
@@ -101,8 +102,9 @@ def sample(
         답의 토큰 번호, int32, (batch, length). `greedy`와 같은 모양입니다.
 
     Raises:
-        ValueError: 0 이하의 `temperature`, 어휘 집합보다 큰 `top_k`, 범위를 벗어난
-            `top_p`. 나머지는 `greedy`와 같습니다.
+        TypeError: 정수가 아닌 `top_k`나 `seed`.
+        ValueError: 0 이하의 `temperature`, 1보다 작거나 어휘 집합보다 큰 `top_k`,
+            범위를 벗어난 `top_p`. 나머지는 `greedy`와 같습니다.
 
     Examples:
         >>> from transformer_notes.transformer import Transformer, TransformerConfig
@@ -125,12 +127,15 @@ def sample(
         ValueError: top_p...
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
-    temperature = _arguments.number("temperature", temperature, above=0)
-    top_k = None if top_k is None else _at_most_vocabulary(model, "top_k", top_k)
-    top_p = (
-        None if top_p is None else _arguments.number("top_p", top_p, above=0, most=1)
+    temperature = _arguments.number(
+        "temperature", temperature, "0보다 큰", lambda x: x > 0
     )
-    seed = random.getrandbits(31) if seed is None else seed
+    top_k = None if top_k is None else _at_most_vocabulary(model, top_k)
+    if top_p is not None:
+        top_p = _arguments.number(
+            "top_p", top_p, "0보다 크고 1 이하인", lambda x: 0 < x <= 1
+        )
+    seed = random.getrandbits(31) if seed is None else operator.index(seed)
     numbers = tf.constant(temperature), tf.constant(seed % 2**63, tf.int64)
     options = {**limits, "top_k": top_k, "top_p": top_p}
     ids = _run(model, _sample, jit_compile, source_ids, *numbers, **options)
@@ -179,7 +184,9 @@ def beam_search(
         적으면 남는 줄의 점수는 음의 무한대이고 번호는 모두 `pad_id`입니다.
 
     Raises:
-        ValueError: 음수 `length_penalty`. 나머지는 `greedy`와 같습니다.
+        TypeError: 정수가 아닌 `beam_size`.
+        ValueError: 1보다 작은 `beam_size`, 음수 `length_penalty`. 나머지는 `greedy`와
+            같습니다.
 
     Examples:
         >>> from transformer_notes.transformer import Transformer, TransformerConfig
@@ -190,7 +197,9 @@ def beam_search(
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
     beam_size = _arguments.positive_int("beam_size", beam_size)
-    alpha = _arguments.number("length_penalty", length_penalty, least=0)
+    alpha = _arguments.number(
+        "length_penalty", length_penalty, "0 이상의", lambda x: x >= 0
+    )
     options = {**limits, "beam_size": beam_size}
     ids, scores = _run(
         model, search_beams, jit_compile, source_ids, tf.constant(alpha), **options
@@ -263,7 +272,8 @@ def _check_inputs(model, source_ids, bos_id, eos_id, max_extra):
 
 
 def _special_id(config, name, value):
-    if value not in range(config.vocab_size) or value == config.pad_id:
+    value = _arguments.integer(name, value, minimum=0)
+    if value >= config.vocab_size or value == config.pad_id:
         raise ValueError(
             f"{name}에는 0부터 {config.vocab_size - 1}까지의 번호 가운데 pad_id"
             f"({config.pad_id})가 아닌 것이 필요합니다. 받은 것: {value}. 토크나이저의 "
@@ -272,11 +282,11 @@ def _special_id(config, name, value):
     return value
 
 
-def _at_most_vocabulary(model, name, value):
-    most = model.config.vocab_size
-    if not 1 <= value <= most:
+def _at_most_vocabulary(model, top_k):
+    top_k, most = _arguments.positive_int("top_k", top_k), model.config.vocab_size
+    if top_k > most:
         raise ValueError(
-            f"{name}에는 1부터 어휘 집합의 크기 {most}까지의 수가 필요합니다. "
-            f"받은 것: {value}. 모두 남기려면 None으로 두세요."
+            f"top_k에는 1부터 어휘 집합의 크기 {most}까지의 수가 필요합니다. "
+            f"받은 것: {top_k}. 모두 남기려면 None으로 두세요."
         )
-    return value
+    return top_k

@@ -13,7 +13,3 @@ class Schedule:
         # step: 정수나 실수의 스텝. 0부터 셉니다.
         # 돌려줄 것: 학습률 하나. 0번째 스텝에서도 유한해야 합니다.
         raise NotImplementedError
-
-    def get_config(self):
-        # 저장할 수 있게, 배열이 아닌 파이썬의 수를 담은 사전을 돌려주세요.
-        raise NotImplementedError

@@ -1,7 +1,7 @@
 """이 책의 그림: 같은 색, 같은 글꼴, 같은 눈금.
 
-함수마다 pyplot을 거치지 않은 `matplotlib.figure.Figure`를 돌려줍니다. 닫을 것이 없고,
-셀의 마지막 줄에 두면 그려집니다.
+그림은 pyplot을 거치지 않은 `matplotlib.figure.Figure`입니다. 닫을 것이 없고, 셀의
+마지막 줄에 두면 그려집니다.
 """
 
 import contextlib

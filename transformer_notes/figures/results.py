@@ -128,7 +128,7 @@ class Results:
             **labels: 고를 꼬리표. 없으면 모든 실행입니다.
 
         Returns:
-            `numpy.ndarray`, (실행의 수,).
+            `numpy.ndarray`, (실행의 수,). 값이 목록이면 그 축이 뒤에 붙습니다.
 
         Raises:
             ValueError: 맞는 실행이 없을 때.

@@ -5,6 +5,7 @@
 구별하지 않습니다. 자료는 모난 상자, 연산은 둥근 상자입니다.
 """
 
+import itertools
 from dataclasses import dataclass
 
 from matplotlib import colors, patches, rc_context
@@ -63,6 +64,9 @@ class Diagram:
     Args:
         width: 너비, 픽셀.
         height: 높이, 픽셀.
+
+    Raises:
+        ValueError: 놓는 것이 그림을 벗어나거나 글자가 `SMALLEST_LETTER`보다 작은 때.
 
     Examples:
         >>> draw = Diagram(200, 130)
@@ -146,11 +150,10 @@ class Diagram:
             self._write(shape, (at[0], at[1] + shift + 7 * below), 11, node, EDGE)
         return node
 
-    def symbol(self, sign, *, at, role=None):
+    def symbol(self, sign, *, at):
         """연산 기호 하나를 작은 동그라미에 적습니다. `Node`를 돌려줍니다."""
         node = Node(*at, 24, 24)
-        edge, face = _paint(role)
-        self._axes.add_patch(patches.Circle(at, 12, fc=face, ec=edge, lw=1.2, zorder=2))
+        self._put(node, patches.Circle(at, 12, fc="white", ec=EDGE, lw=1.2, zorder=2))
         self._write(sign, at, 14, node)
         return node
 
@@ -184,7 +187,7 @@ class Diagram:
 
         Args:
             start: `Node` 또는 점 (x, y).
-            end: `Node` 또는 점 (x, y). 두 상자가 위아래로 겹치면 곧게 긋습니다.
+            end: `Node` 또는 점 (x, y). 두 상자가 마주 보면 곧게 긋습니다.
             label: 선의 가장 긴 곳 옆(가로선이면 위)에 적을 글.
             via: 지나갈 점들.
             role: 선의 색.
@@ -229,11 +232,12 @@ class Diagram:
         bottom = max(node.bottom()[1] for node in nodes) + pad
         node = Node((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
         edge, face = _paint(role)
-        self._axes.add_patch(
+        self._put(
+            node,
             patches.Rectangle(
                 (left, top), right - left, bottom - top,
                 fc=colors.to_rgba(face, 0.35), ec=edge, lw=1.1, ls="--", zorder=-1,
-            )
+            ),
         )  # fmt: skip
         if label:
             self.text(label, at=(left + 7, top + 11), size=12)
@@ -245,17 +249,21 @@ class Diagram:
         self._write(words, at, size, self._paper, color, align)
 
     def _patch(self, node, role, rounded):
-        if not node.inside(self._paper):
-            raise ValueError(f"상자가 그림을 벗어납니다: {node}. 그림: {self._paper}.")
         edge, face = _paint(role)
         shape = "round,pad=0,rounding_size=9" if rounded else "square,pad=0"
-        self._axes.add_patch(
+        self._put(
+            node,
             patches.FancyBboxPatch(
                 (node.x - node.width / 2, node.y - node.height / 2),
                 node.width, node.height,
                 boxstyle=shape, fc=face, ec=edge, lw=1.2, zorder=2,
-            )
+            ),
         )  # fmt: skip
+
+    def _put(self, node, patch):
+        if not node.inside(self._paper):
+            raise ValueError(f"상자가 그림을 벗어납니다: {node}. 그림: {self._paper}.")
+        self._axes.add_patch(patch)
 
     def _write(self, words, at, size, room, color=INK, align="center"):
         if size < SMALLEST_LETTER:
@@ -324,5 +332,7 @@ def _leave(end, point):
 
 
 def _longest(points):
-    pairs = zip(points, points[1:], strict=False)
-    return max(pairs, key=lambda p: abs(p[0][0] - p[1][0]) + abs(p[0][1] - p[1][1]))
+    return max(
+        itertools.pairwise(points),
+        key=lambda p: abs(p[0][0] - p[1][0]) + abs(p[0][1] - p[1][1]),
+    )

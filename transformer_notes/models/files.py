@@ -65,12 +65,7 @@ def quantise(weight):
         [[ 0.5  -1.27  0.  ]
          [ 0.    0.    0.  ]]
     """
-    weight = np.asarray(weight, np.float32)
-    if not np.isfinite(weight).all():
-        raise ValueError(
-            "weight에는 유한한 수가 필요합니다. 받은 것: NaN이나 무한대가 든 가중치. "
-            "학습이 터지지 않았는지 살펴보세요."
-        )
+    weight = _finite(weight)
     scale = np.abs(weight).max(axis=-1, keepdims=True) / np.float32(127)
     return np.rint(weight / np.where(scale, scale, 1)).astype(np.int8), scale
 
@@ -90,17 +85,17 @@ def write(path, model, tokenizer, task, card):
             이름을 늘어놓은 `"labels"`가 있어야 합니다.
 
     Raises:
-        ValueError: 모르는 task, 어휘 집합의 크기가 다른 토크나이저, 레이블의 수가 다른
-            card, 유한하지 않은 가중치, 6 MB가 넘는 파일.
+        ValueError: 모르는 task, 다른 일을 하는 model, 어휘 집합의 크기가 다른
+            토크나이저, 레이블의 수가 다른 card, 유한하지 않은 가중치, 6 MB가 넘는 파일.
         OSError: 쓸 수 없는 자리.
     """
     _arguments.choice("task", task, TASKS)
-    _check(model, tokenizer, card)
+    _check(model, tokenizer, task, card)
     model.build()
     tensors = {_TOKENIZER: _packed(tokenizer)}
     for key, weight in _keyed(model):
         if weight.ndim < 2:
-            tensors[key] = np.asarray(weight, np.float32)
+            tensors[key] = _finite(weight)
         else:
             tensors[key], tensors[_scale(key)] = quantise(weight)
     note = {
@@ -156,13 +151,31 @@ def read(path):
         ) from None
 
 
+def _finite(weight):
+    """float32로. NaN이나 무한대가 있으면 거절합니다."""
+    weight = np.asarray(weight, np.float32)
+    if not np.isfinite(weight).all():
+        raise ValueError(
+            "weight에는 유한한 수가 필요합니다. 받은 것: NaN이나 무한대가 든 가중치. "
+            "학습이 터지지 않았는지 살펴보세요."
+        )
+    return weight
+
+
 def _replaced(content, digest, other):
     """머리말의 해시를 다른 것으로. 머리말이 맨 앞이므로 처음 나온 것이 그것입니다."""
     return content.replace(digest.encode(), other.encode(), 1)
 
 
-def _check(model, tokenizer, card):
-    """서로의 것이 아니면 그럴듯하게 틀린 답을 냅니다."""
+def _check(model, tokenizer, task, card):
+    """서로의 것이 아니면 그럴듯하게 틀린 답을 내거나, 쓴 것을 다시 읽지 못합니다."""
+    classifies = isinstance(model, Classifier)
+    if classifies != (task == "classify"):
+        raise ValueError(
+            'task에는 model이 하는 일이 필요합니다. "classify"는 Classifier의 일이고, '
+            f"나머지는 Transformer의 일입니다. 받은 것: {task!r}, "
+            f"{type(model).__name__}."
+        )
     config = model.config
     sizes = {config.vocab_size, config.source_vocab_size or config.vocab_size}
     if sizes != {tokenizer.vocab_size}:
@@ -170,10 +183,10 @@ def _check(model, tokenizer, card):
             "model과 tokenizer에는 같은 어휘 집합 하나가 필요합니다. 받은 것: 모델의 "
             f"{sorted(sizes)}, 토크나이저의 {tokenizer.vocab_size}."
         )
-    if isinstance(model, Classifier) and len(set(card["labels"])) != model.num_labels:
+    if classifies and len(set(card.get("labels", ()))) != model.num_labels:
         raise ValueError(
             f'card["labels"]에는 서로 다른 레이블의 이름 {model.num_labels}개가 '
-            f"필요합니다. 받은 것: {card['labels']!r}."
+            f"필요합니다. 받은 것: {card.get('labels')!r}."
         )
 
 
@@ -197,7 +210,7 @@ def _rebuilt(note, tensors):
         model = Classifier(config, len(card["labels"]))
     else:
         model = Transformer(config)
-    _check(model, tokenizer, card)
+    _check(model, tokenizer, task, card)
     model.build()
     model.set_weights([_restored(tensors, key) for key, _ in _keyed(model)])
     return model, tokenizer, task, card

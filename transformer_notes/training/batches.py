@@ -22,7 +22,7 @@ class Batches:
 
     Raises:
         TypeError: 정수가 아닌 번호.
-        ValueError: 빈 문장, 한도보다 긴 문장.
+        ValueError: 빈 목록, 빈 문장, 한도보다 긴 문장.
 
     Examples:
         >>> pairs = [([5, 6], [2, 7, 3]), ([8], [2, 9, 3]), ([5, 6, 7, 8], [2, 4, 3])]
@@ -51,6 +51,11 @@ class Batches:
         self.seed = seed
         self.pad_id = pad_id
         pairs = [(_row(s, self.pad_id), _row(t, self.pad_id)) for s, t in pairs]
+        if not pairs:
+            raise ValueError(
+                "pairs에는 짝이 하나 이상 필요합니다. 받은 것: 빈 목록. 데이터를 "
+                "제대로 읽었는지, 모두 걸러 내지 않았는지 살펴보세요."
+            )
         self._sources, self._targets = zip(*pairs)
         # 디코더의 입력은 정답보다 하나 짧습니다.
         self._lengths = np.array([(len(s), len(t) - 1) for s, t in pairs])
@@ -96,7 +101,6 @@ class Batches:
 
         Returns:
             배치마다 그 배치에 담을 짝의 번호. 정수 배열 (batch,)의 목록입니다.
-
         """
         rng = np.random.default_rng([self.seed, epoch])
         rows = self._by_length(rng.permutation(len(self._lengths)))

@@ -11,13 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from transformer_notes import _arguments
-from transformer_notes.training.checkpoints import (
-    Checkpoints,
-)
-from transformer_notes.training.losses import (
-    token_hits,
-    token_losses,
-)
+from transformer_notes.training.checkpoints import Checkpoints
+from transformer_notes.training.losses import token_hits, token_losses
 from transformer_notes.training.schedules import adam
 
 #: 손실이 이보다 크면 터진 것입니다. 정답의 확률이 e⁻¹⁰⁰보다 작습니다.
@@ -71,8 +66,9 @@ def train(
         처음부터의 기록을 돌려줍니다.
 
     Raises:
-        ValueError: 1보다 작은 `epochs`, 다른 모델이나 다른 데이터로 만든 체크포인트가
-            있는 폴더.
+        TypeError: 정수가 아닌 `epochs`, `save_every`, `keep`.
+        ValueError: 1보다 작은 `epochs`, `save_every`, `keep`. 다른 모델이나 다른
+            데이터로 만든 체크포인트가 있는 폴더.
         FloatingPointError: 손실이 NaN이 되거나 터졌을 때. 그 스텝을 말합니다.
         OSError: 디스크가 가득 찼을 때. 앞의 체크포인트는 그대로 있습니다.
 
@@ -110,6 +106,8 @@ def train(
 
     total = _arguments.positive_int("epochs", epochs) * len(data)
     save_every = len(data) if save_every is None else save_every
+    save_every = _arguments.positive_int("save_every", save_every)
+    keep = _arguments.positive_int("keep", keep)
     update = update_step(model, optimizer, label_smoothing, data.pad_id)
     score = None if validation is None else _scoring(model, validation.pad_id)
     state = Checkpoints(folder, model, optimizer, data, keep, tensorboard)

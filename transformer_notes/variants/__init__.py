@@ -1,6 +1,7 @@
 """2017년 다음에 바뀐 것: 이 책의 층에 끼워 넣는 부품과, 그것을 고르는 설정.
 
-부품은 층의 메서드를, 설정은 `TransformerConfig`의 메서드를 하나씩만 다시 적습니다.
+부품은 대개 이 책의 층에서 메서드 한둘만, 설정은 `TransformerConfig`에서 그 부품을
+만드는 메서드만 다시 적습니다.
 """
 
 from transformer_notes.variants.attention import (

@@ -63,12 +63,5 @@ class GroupedQueryConfig(TransformerConfig):
     num_key_heads: int = 1
 
     def attention(self, **options):
-        return GroupedQueryAttention(
-            self.d_model,
-            self.num_heads,
-            self.num_key_heads,
-            key_dim=self.key_dim,
-            value_dim=self.value_dim,
-            use_bias=self.attention_bias,
-            **options,
-        )
+        heads = {"num_key_heads": self.num_key_heads}
+        return super().attention(GroupedQueryAttention, **heads, **options)

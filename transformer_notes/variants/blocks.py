@@ -31,13 +31,15 @@ def attention_in_blocks(query, key, value, mask=None, block=128):
 
     Raises:
         TypeError: 불리언이 아닌 마스크.
-        ValueError: 서로 맞지 않는 모양.
+        ValueError: 서로 다른 앞쪽 차원, 길이가 서로 다른 키와 값, 점수의 모양에 맞지
+            않는 마스크.
     """
     query, key, value = map(tf.convert_to_tensor, (query, key, value))
-    if not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
+    if not (query.shape[:-2] == key.shape[:-2] and key.shape[:-1] == value.shape[:-1]):
         raise ValueError(
-            "query, key, value에는 같은 앞쪽 차원(배치, 헤드)이 필요합니다. 받은 모양: "
-            f"{query.shape}, {key.shape}, {value.shape}. tf.repeat로 맞추어 주세요."
+            "query, key, value에는 같은 앞쪽 차원(배치, 헤드)이, key와 value에는 같은 "
+            f"길이가 필요합니다. 받은 모양: {query.shape}, {key.shape}, {value.shape}. "
+            "앞쪽 차원은 tf.repeat로 맞추어 주세요."
         )
     dtype = tf.float64 if query.dtype == tf.float64 else tf.float32
     length = tf.shape(key)[-2]
@@ -121,11 +123,4 @@ class BlocksConfig(TransformerConfig):
     """모든 어텐션이 `AttentionInBlocks`인 모델의 설정입니다."""
 
     def attention(self, **options):
-        return AttentionInBlocks(
-            self.d_model,
-            self.num_heads,
-            self.key_dim,
-            self.value_dim,
-            use_bias=self.attention_bias,
-            **options,
-        )
+        return super().attention(AttentionInBlocks, **options)

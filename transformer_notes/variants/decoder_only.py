@@ -91,6 +91,10 @@ class DecoderOnly(Transformer):
         config: `TransformerConfig`. `num_layers`는 층 모두의 수입니다.
         **kwargs: `keras.Model`의 인자 (`name`, `dtype`, `trainable`).
 
+    Raises:
+        ValueError: `max_length // 2` 토큰보다 긴 입력. 나머지는 `Transformer`와
+            같습니다.
+
     Examples:
         >>> from transformer_notes.config import TransformerConfig
         >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
@@ -115,6 +119,10 @@ class DecoderOnly(Transformer):
 
         Returns:
             (batch, length_s, d_model).
+
+        Raises:
+            TypeError: 정수가 아닌 토큰 번호.
+            ValueError: 2차원이 아닌 토큰 번호, `max_length // 2` 토큰보다 긴 입력.
         """
         source_ids = _tensors.token_ids("source_ids", source_ids)
         most = self.config.max_length // 2
@@ -141,7 +149,7 @@ class DecoderOnly(Transformer):
 
         Args:
             target_ids: 정수, (batch, length_t).
-            memory: `encode`의 출력. 캐시가 있으면 쓰지 않습니다.
+            memory: `encode`의 출력. 캐시가 있으면 배치와 길이만 봅니다.
             memory_mask: 입력 문장의 `padding_mask`.
             training: 드롭아웃을 씌울지.
             return_weights: `Attended`를 돌려받을지. `cache`를 주면 언제나 그렇습니다.
@@ -166,10 +174,10 @@ class DecoderOnly(Transformer):
             seen = look_ahead_mask(length_s + length_t) & _widen(visible, (0, length_t))
             mask = seen & _widen(own, (length_s, 0), (length_s, 0))
         else:
-            slots = keras.ops.shape(cache[0].own.keys)[2]
-            mask = _widen(visible, (0, slots - length_s))
-            if attention_mask is not None:
-                mask &= _widen(attention_mask, (length_s, 0))
+            slots = keras.ops.shape(cache[0].own.keys)[2] - length_s
+            own = tf.fill((1, 1, 1, slots), True)
+            own = own if attention_mask is None else own & attention_mask
+            mask = _widen(visible, (0, slots)) & _widen(own, (length_s, 0))
             cache, slot = [layer.own for layer in cache], length_s + slot
         x, weights, grown = self._read(x, position, mask, training, cache, slot)
         logits = self.linear_softmax(x if grown else x[:, length_s:])
@@ -237,7 +245,8 @@ def _widen(mask, keys, queries=(0, 0)):
 class Today(RMSNormConfig, RotaryConfig, SwiGLUConfig, GroupedQueryConfig):
     """오늘의 언어 모델처럼 고른 설정: pre-norm, RMSNorm, 회전, SwiGLU, 그룹 쿼리.
 
-    `DecoderOnly(Today(...))`로 씁니다. 부품마다의 설정을 함께 물려받았을 뿐입니다.
+    `DecoderOnly(Today(...))`로 씁니다. 부품마다의 설정을 함께 물려받고 pre-norm을 켠
+    것입니다. 키와 값의 헤드는 `num_key_heads`개이고, 적지 않으면 하나입니다.
     """
 
     norm_first: bool = True

@@ -50,7 +50,8 @@ def rotate(x, position):
 class RotaryPositions(PositionalEncoding):
     """회전 위치 인코딩. 임베딩에는 더하지 않고, 쿼리와 키를 위치만큼 돌립니다.
 
-    가중치도 길이의 한도도 없습니다. 크로스 어텐션에는 새기지 않습니다.
+    가중치도 길이의 한도도 없습니다. 크로스 어텐션에는 새기지 않습니다. 헤드의 차원이
+    홀수이면 부를 때 `ValueError`를 냅니다.
 
     Args:
         **kwargs: `keras.layers.Layer`의 인자 (`name`, `dtype`).
@@ -133,6 +134,8 @@ class ALiBiAttention(MultiHeadAttention):
         slopes = alibi_slopes(self.num_heads)[:, tf.newaxis, tf.newaxis]
         penalty = tf.where(distance > 0, slopes, slopes[::-1]) * tf.abs(distance)
         scores = scores - tf.cast(penalty, scores.dtype)
+        if mask is not None:
+            mask = _tensors.attention_mask(mask, scores.shape)
         weights = tf.cast(_tensors.masked_softmax(scores, mask), values.dtype)
         return tf.matmul(weights, values), weights
 
@@ -156,11 +159,4 @@ class ALiBiConfig(TransformerConfig):
         return ALiBiPositions(**options)
 
     def attention(self, **options):
-        return ALiBiAttention(
-            self.d_model,
-            self.num_heads,
-            self.key_dim,
-            self.value_dim,
-            use_bias=self.attention_bias,
-            **options,
-        )
+        return super().attention(ALiBiAttention, **options)

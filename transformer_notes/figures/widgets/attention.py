@@ -9,7 +9,6 @@ from transformer_notes.figures.widgets.markup import (
     text,
     token_button,
 )
-from transformer_notes.masking import padding_mask
 
 KINDS = {"encoder": "인코더", "decoder": "디코더", "cross": "크로스"}
 
@@ -63,49 +62,12 @@ class AttentionExplorer(Widget):
         self.kind = kind or list(self.weights)[-1]
         self.token = token
 
-    @classmethod
-    def of(cls, pretrained, source, **how):
-        """함께 온 모델이 글 하나에 답할 때의 어텐션입니다.
-
-        답은 그리디로 만들고, 그 답을 디코더에 넣어 한 번 지나 보냅니다. 디코더의 토큰은
-        **그 토큰을 넣고 다음 토큰을 고르는** 자리입니다.
-
-        Args:
-            pretrained: `models.load`가 읽은 것. 글로 답하는 모델입니다.
-            source: 원문, 문자열.
-            **how: 생성자의 `kind`와 `token`.
-
-        Returns:
-            `AttentionExplorer`.
-
-        Raises:
-            ValueError: 글을 분류하는 모델, 빈 글.
-        """
-        tokenizer, model = pretrained.tokenizer, pretrained.model
-        answer = pretrained.translate([source])[0].ids
-        source_ids = [tokenizer.encode(source, eos=True)]
-        target_ids = [[tokenizer.bos_id, *map(int, answer[:-1])]]
-        memory, reading, _ = model.encode(source_ids, return_weights=True)
-        mask = padding_mask(source_ids, model.config.pad_id)
-        layers = model.decode(target_ids, memory, mask, return_weights=True).weights
-        weights = {
-            "encoder": reading,
-            "decoder": [layer.self_attention for layer in layers],
-            "cross": [layer.cross_attention for layer in layers],
-        }
-        query, key = (
-            [_piece(tokenizer.vocabulary[place]) for place in ids[0]]
-            for ids in (target_ids, source_ids)
-        )
-        stacked = {name: np.stack(value)[:, 0] for name, value in weights.items()}
-        return cls(stacked, query, key, **how)
-
     def data(self):
         weights = {name: value.tolist() for name, value in self.weights.items()}
         return {"weights": weights, "tokens": self.tokens}
 
     def still(self):
-        # 스크립트와 같은 셈이어야 끝자리까지 같습니다.
+        # 스크립트와 같은 차례로 셈합니다. 딱 절반인 0.125 따위만 끝자리가 다릅니다.
         row = self.weights[self.kind][-1, :, self.token].sum(axis=0)
         row = row / self.heads / 1000
         queries, keys = self.tokens[self.kind]
@@ -172,11 +134,6 @@ def _weights(name, value, length_q, length_k):
             "넘겨 주세요."
         )
     return (1000 * array).round().astype(int)  # 천분율: 보이는 것은 두 자리입니다
-
-
-def _piece(token):
-    """조각의 앞에 붙은 빈칸은 떼고, 빈칸뿐이면 보이게 적습니다."""
-    return token.strip() or "␣"
 
 
 def _read(row, keys):

@@ -1,4 +1,4 @@
-({ root, data, controls, say }) => {
+({ root, data, controls, say, number }) => {
   const nodes = [...root.querySelectorAll(".tn-node")];
   const lines = [...root.querySelectorAll("ol li")];
   const { beam, alpha, step } = controls.elements;
@@ -14,7 +14,7 @@
     say("step", now);
     const score = (node) => {
       const factor = ((5 + data.lengths[node]) / 6) ** penalty;
-      return (data.log_p[node] / factor).toFixed(2).replace("-", "−");
+      return number(data.log_p[node] / factor, 2);
     };
     const kept = steps[now];
     const passed = new Set(steps.slice(0, now).flat());

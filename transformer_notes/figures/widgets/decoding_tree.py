@@ -34,7 +34,7 @@ class Node:
         return math.log(self.p)
 
     def score(self, alpha):
-        return self.log_p / length_factor(len(self.words), alpha)
+        return self.log_p / ((5 + len(self.words)) / 6) ** alpha
 
 
 class DecodingTree(Widget):
@@ -105,7 +105,8 @@ class DecodingTree(Widget):
         }
 
     def still(self):
-        alpha, place = self.alpha, ALPHAS.index(self.alpha)
+        place = ALPHAS.index(self.alpha)
+        alpha = ALPHAS[place]  # 1로 주어도 1.0으로 적힙니다
         steps = self.search(self.beam_size, alpha)
         ranks = {node.place: rank for rank, node in enumerate(steps[-1], 1)}
         passed = {node.place for kept in steps[:-1] for node in kept}
@@ -118,7 +119,7 @@ class DecodingTree(Widget):
 
         def box(node):
             rank = ranks.get(node.place, "")
-            inside = number(node.score(self.alpha)) if rank else _chance(node)
+            inside = number(node.score(alpha)) if rank else _chance(node)
             return (
                 f'<g class="tn-node {_state(node, ranks, passed)}" transform='
                 f'"translate({across[node.place]:.1f} {down[node.place]})">'
@@ -128,7 +129,7 @@ class DecodingTree(Widget):
                 f'<text x="-29" y="-20" class="tn-rank">{rank}</text></g>'
             )
 
-        lines = [f"<li>{text(_line(node, self.alpha))}</li>" for node in steps[-1]]
+        lines = [f"<li>{text(_line(node, alpha))}</li>" for node in steps[-1]]
         lines += ['<li hidden=""></li>'] * (max(BEAM_SIZES) - len(lines))
         return {
             "beams": options(
@@ -154,11 +155,6 @@ class DecodingTree(Widget):
                 places = [across[child.place] for child in node.children]
                 across[node.place] = sum(places) / len(places)
         return across
-
-
-def length_factor(length, alpha):
-    r"""점수를 나누는 수 :math:`((5 + |y|) / 6)^\alpha`."""
-    return ((5 + length) / 6) ** alpha
 
 
 def _state(node, kept, passed):

@@ -12,7 +12,7 @@ STAGES = (
     ("reshape", "토큰", "수의 순서는 그대로입니다."),
     ("transpose", "헤드", "헤드마다 모든 토큰의 제 몫이 있습니다."),
     ("다시 이음", "", "축을 되돌리고 이으면 처음과 같습니다."),
-    ("reshape만 함", "헤드", "모양만 같습니다. 헤드의 행이 토큰이 아닙니다."),
+    ("reshape만 함", "헤드", "헤드가 여럿이면 모양만 같고, 행이 토큰이 아닙니다."),
 )
 
 
@@ -69,21 +69,17 @@ class HeadSplitter(Widget):
 
     def still(self):
         state = self._state(HEADS[self.chosen], self.stage)
-        stages = [name for name, *_ in STAGES]
+        stages, title = [name for name, *_ in STAGES], state["title"]
         blocks = zip(state["blocks"], state["tints"])
         return state | {
             "options": options("heads", "헤드의 수", HEADS, [self.chosen])
             + options("stage", "단계", stages, [self.stage]),
             "blocks": "".join(
-                f'<div class="tn-block"><b class="">{_named(state["title"], at)}</b>'
+                f'<div class="tn-block"><b>{title and f"{title} {at}"}</b>'
                 f"{''.join(map(_row, *block))}</div>"
                 for at, block in enumerate(blocks, 1)
             ),
         }
-
-
-def _named(title, at):
-    return f"{title} {at}" if title else ""
 
 
 def _row(numbers, tints):

@@ -1,6 +1,6 @@
 """위젯의 HTML: 틀에 값을 넣고, 자료와 스크립트와 함께 조각 하나로 묶습니다.
 
-HTML이면서 XHTML입니다. EPUB에 실을 때에는 `<script>`만 지우면 됩니다.
+HTML이면서 XHTML입니다. EPUB과 PDF에는 멈춘 그림만 실립니다.
 """
 
 import html
@@ -13,7 +13,7 @@ class Widget:
     """위젯의 부모. 자식은 `name`, `label`과 두 메서드를 정합니다.
 
     `data()`는 스크립트가 받을 자료, JSON이 되는 값입니다. `still()`은 처음 상태로, 틀의
-    자리마다 넣을 HTML입니다. 스크립트는 그 수와 클래스만 바꿉니다.
+    자리마다 넣을 HTML입니다. 스크립트는 손잡이를 옮길 때 그것을 바꿉니다.
     """
 
     #: 틀 `<name>.html`과 스크립트 `<name>.js`의 이름.
@@ -84,10 +84,10 @@ def token_button(token, chosen):
 
 
 def number(value, digits=2):
-    """음수의 부호를 빼기표로 적은 수.
+    """음수의 부호를 빼기표로 적은 수. 반올림하여 0이면 부호가 없습니다.
 
     Examples:
         >>> number(-1.005, 1)
         '−1.0'
     """
-    return f"{value:.{digits}f}".replace("-", "−")
+    return f"{value:z.{digits}f}".replace("-", "−")

@@ -1,7 +1,6 @@
 """마스크: 길이와 종류를 바꾸며 누가 누구를 보는지 봅니다."""
 
 import numpy as np
-import tensorflow as tf
 
 from transformer_notes.figures.widgets.markup import (
     Widget,
@@ -63,11 +62,9 @@ class MaskBuilder(Widget):
         rows, columns = len(self.tokens[query]), len(self.tokens[key])
         found = []
         for real in range(1, columns + 1):
-            ids = tf.constant([[1] * real + [0] * (columns - real)])
-            mask = {
-                "look_ahead": lambda: look_ahead_mask(columns),
-                "both": lambda ids=ids: padding_mask(ids) & look_ahead_mask(columns),
-            }.get(kind, lambda ids=ids: padding_mask(ids))()
+            padding = padding_mask([[1] * real + [0] * (columns - real)])
+            future = look_ahead_mask(columns)
+            mask = {"look_ahead": future, "both": padding & future}.get(kind, padding)
             mask = np.broadcast_to(mask.numpy()[0, 0], (rows, columns))
             found.append(
                 ["".join("01"[see] for see in row) for row in mask.astype(int)]
@@ -113,7 +110,6 @@ class MaskBuilder(Widget):
             "query": text(queries[chosen]),
             "count": len(seen),
             "seen": text(" · ".join(seen)),
-            "pad": text(PAD),  # 글꼴이 스크립트가 쓸 글자를 압니다
         }
 
 

@@ -20,7 +20,7 @@ class MergeExplorer(Widget):
         merged: 처음에 보일 합친 횟수, 0부터 merges까지의 정수.
 
     Raises:
-        ValueError: 합칠 쌍보다 큰 `merges`.
+        ValueError: 그릴 때, 합칠 쌍보다 큰 `merges`.
 
     Examples:
         >>> widget = MergeExplorer({"책을": 2, "책은": 1}, ["책"], merges=2)
@@ -81,8 +81,7 @@ class MergeExplorer(Widget):
             named = f'<th scope="row">{text(eojeol)}{times}</th>'
             return f"<tr>{named}<td>{pieces}</td></tr>"
 
-        words = "합친 횟수"
         return step | {
-            "sliders": slider("merged", words, 0, self.merges, self.merged),
+            "sliders": slider("merged", "합친 횟수", 0, self.merges, self.merged),
             "rows": "".join(map(line, self.eojeols, step["rows"])),
         }

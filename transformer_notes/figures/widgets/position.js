@@ -1,4 +1,4 @@
-({ root, data, controls, say }) => {
+({ root, data, controls, say, number }) => {
   const plots = {};
   for (const group of root.querySelectorAll("[data-plot]")) {
     plots[group.dataset.plot] = {
@@ -18,9 +18,6 @@
     slider.value = chosen[name];
     return Number(slider.value);
   };
-  const number = (value, digits) =>
-    // -0.000은 0.000으로 적습니다.
-    value.toFixed(digits).replace(/^-(?=0\.0*$)/, "").replace("-", "−");
   const draw = (name, length, functions, places) => {
     const points = Array.from({ length }, (_, place) => place);
     functions.forEach((value, index) => {

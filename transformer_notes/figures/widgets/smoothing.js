@@ -23,7 +23,7 @@
     shown.loss = loss(gap, epsilon).toFixed(3);
     const best = Math.log(((1 - epsilon) * others) / epsilon);
     shown.lowest = epsilon
-      ? `차이가 ${best.toFixed(2)}일 때 ${loss(best, epsilon).toFixed(3)}로 가장 작습니다.`
+      ? `차이가 ${best.toFixed(2)}일 때 가장 작아 ${loss(best, epsilon).toFixed(3)}입니다.`
       : "차이가 클수록 작아집니다.";
     for (const what in shown) say(what, shown[what]);
   };

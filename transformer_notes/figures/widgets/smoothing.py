@@ -24,7 +24,7 @@ class SmoothingExplorer(Widget):
 
     Examples:
         >>> SmoothingExplorer(epsilon=0.1, gap=8.0).still()["lowest"]
-        '차이가 4.84일 때 0.589로 가장 작습니다.'
+        '차이가 4.84일 때 가장 작아 0.589입니다.'
     """
 
     name, label = "smoothing", "레이블 스무딩"
@@ -53,7 +53,7 @@ class SmoothingExplorer(Widget):
         if epsilon:
             best = np.log((1 - epsilon) * others / epsilon)
             (least,) = self._loss([best], epsilon)
-            lowest = f"차이가 {best:.2f}일 때 {least:.3f}로 가장 작습니다."
+            lowest = f"차이가 {best:.2f}일 때 가장 작아 {least:.3f}입니다."
         size = SIZES.index(self.vocab_size)
         return {
             "sliders": slider(

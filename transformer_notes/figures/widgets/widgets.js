@@ -10,6 +10,9 @@
     const say = (what, text) => {
       root.querySelector(`[data-out="${what}"]`).textContent = text;
     };
+    // -0.000은 0.000으로 적습니다.
+    const number = (value, digits) =>
+      value.toFixed(digits).replace(/^-(?=0\.0*$)/, "").replace("-", "−");
     // 단추 가운데 하나를 고릅니다: 가리키거나 누르거나 위아래 화살표로.
     const pick = (buttons, choose) => {
       const turn = (event, button) => {
@@ -30,6 +33,6 @@
         button.tabIndex = button === chosen ? 0 : -1;
       }
     };
-    enliven({ root, data, controls, say, pick, mark });
+    enliven({ root, data, controls, say, number, pick, mark });
   }
 }
