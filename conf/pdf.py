@@ -52,12 +52,14 @@ def main():
             browser = playwright.chromium.launch(executable_path=chromium, args=flags)
             page = browser.new_page()
             page.goto(Path(folder, "book.xhtml").as_uri())
+            links = page.locator("nav a").all()
+            listed = [link.get_attribute("href")[1:] for link in links]
             numbers, found = None, {}
             while numbers != found:
                 numbers = found
                 page.evaluate(NUMBER, numbers)
                 page.pdf(path=new, **PRINT)
-                found = page_numbers(pypdf.PdfReader(new))
+                found = page_numbers(pypdf.PdfReader(new), listed)
             browser.close()
         describe(new)
         new.replace(BOOK)
@@ -73,11 +75,14 @@ def describe(path):
     writer.write(path)
 
 
-def page_numbers(pdf):
-    """이름이 붙은 자리마다 그것이 있는 쪽의 번호. 표지가 1쪽입니다."""
+def page_numbers(pdf, listed):
+    """차례에 적은 자리마다 그것이 있는 쪽의 번호. 표지가 1쪽입니다.
+
+    나머지는 보지 않습니다. 찍을 때마다 앞뒤 쪽을 오가는 절이 있습니다.
+    """
+    places = pdf.named_destinations
     return {
-        name.removeprefix("/"): pdf.get_destination_page_number(place) + 1
-        for name, place in pdf.named_destinations.items()
+        name: pdf.get_destination_page_number(places[f"/{name}"]) + 1 for name in listed
     }
 
 

@@ -282,6 +282,15 @@ def test_the_contents_of_the_pdf_say_the_page(made):
         assert words in texts[number - 1]
 
 
+@needs_chromium
+def test_only_what_the_contents_name_is_asked_of_a_printing(made, monkeypatch):
+    """절은 찍을 때마다 앞뒤 쪽을 오가기도 합니다. 견주면 끝나지 않습니다."""
+    monkeypatch.syspath_prepend(ROOT / "conf")
+    found = importlib.import_module("pdf").page_numbers(made, ["second."])
+    assert found.keys() == {"second."} and 1 < found["second."] <= len(made.pages)
+    assert "/first.first-part" in made.named_destinations
+
+
 def flattened(bookmarks):
     for bookmark in bookmarks:
         yield from flattened(bookmark) if isinstance(bookmark, list) else [bookmark]
