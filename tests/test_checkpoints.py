@@ -20,6 +20,7 @@ from transformer_notes.training import Batches
 from transformer_notes.training.checkpoints import (
     average_checkpoints,
     best_checkpoint,
+    readable_checkpoints,
     saved_steps,
 )
 
@@ -60,6 +61,10 @@ def test_newest_and_best_are_kept(finished):
         f"step-{best['step']}.index"
     ]
     assert same(average_checkpoints(folder, 1), weights)
+    steps, learned = zip(*readable_checkpoints(folder))
+    assert list(steps) == saved[::-1] and set(learned) == {
+        Batches(PAIRS, 30, seed=3).fingerprint()
+    }
     names = {path.name.split(".")[0] for path in folder.glob("step-*")}
     assert names == {f"step-{step}" for step in saved}  # 색인도 내용도 함께 지웁니다
 

@@ -120,6 +120,14 @@ def test_padding_and_neighbours_change_nothing():
         np.testing.assert_allclose(*logits, atol=1e-5)
 
 
+def test_training_drops_inside_the_body_too():
+    model = body(config=dataclasses.replace(CONFIG, dropout=0.5))
+    model.dropout.rate = 0.0
+    ids = np.array([[5, 6, 7, 3]])
+    calm, dropped = model.read(ids), model.read(ids, training=True)
+    assert np.abs(calm - dropped).max() > 0.1
+
+
 def test_logits_are_those_of_the_asked_places():
     model, data = body(), MaskedBatches(ROWS, 20, tokens=64)
     (inputs, places), _ = data.at(0)
