@@ -37,13 +37,17 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "transformer_notes"
 STORED = ROOT / "build" / "mutants.json"
 #: 한 모듈의 것을 가르치는 다른 쪽. 키-값 캐시는 디코딩 장에서, 나누어 배우는 일은 크게
-#: 학습하기 장에서 배웁니다.
-ALSO = {
-    "config": "transformer",
-    "decoder": "decoding",
-    "multi_head_attention": "decoding",
-    "training/loop": "scaling",
-    "transformer": "decoding",
+#: 학습하기 장에서, 층이 부품에 이름과 dtype을 넘기는 일은 Keras 층의 장에서 배웁니다.
+ALSO = dict.fromkeys(
+    """add_norm classification embedding encoder feed_forward linear_softmax
+    positional_encoding pretraining seq2seq""".split(),
+    ("keras_layers",),
+) | {
+    "config": ("transformer", "keras_layers"),
+    "decoder": ("decoding", "keras_layers"),
+    "multi_head_attention": ("decoding", "keras_layers"),
+    "training/loop": ("scaling",),
+    "transformer": ("decoding", "keras_layers"),
 }
 #: 고장 내지 않았을 때의 몇 배까지 기다리는가. 고장 난 코드는 끝나지 않기도 합니다.
 #: 기계가 바쁜 탓이 되지 않게 프로세서의 시간으로 셉니다.
@@ -156,7 +160,7 @@ def guards(module):
     lecture, _, name = module.partition("/")
     pages = [
         str(path.relative_to(ROOT))
-        for page in filter(None, (lecture, ALSO.get(module)))
+        for page in (lecture, *ALSO.get(module, ()))
         for path in ROOT.glob(f"docs/*/{page}.md")
     ]
     # test_search는 사이트의 검색을 시험합니다.

@@ -64,6 +64,14 @@ class Classifier(Configured, StopsKerasMask, keras.Model):
         (TensorShape([1, 1, 3]), 'float32')
         >>> print(tf.nn.softmax(logits).numpy()[0, 0, 0])
         0.0
+        >>> Classifier(TransformerConfig(20, pad_id=1), num_labels=2)
+        Traceback (most recent call last):
+            ...
+        ValueError: config에는 pad_id=0과 ...이 필요합니다. 받은 것: pad_id=1...
+        >>> Classifier(TransformerConfig(20, source_vocab_size=30), num_labels=2)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...source_vocab_size=None이 필요합니다. 받은 것: ...
     """
 
     def __init__(self, config, num_labels, **kwargs):
@@ -146,6 +154,9 @@ def mean_over(x, real):
         >>> print(mean_over(x, [[True, True], [True, False]]).numpy())
         [[2. 3.]
          [5. 6.]]
+        >>> print(mean_over(x, [[False, False], [True, True]]).numpy())
+        [[0.  0. ]
+         [7.  7.5]]
     """
     dtype = keras.backend.result_type(x.dtype, "float32")
     real = tf.cast(real, dtype)[..., tf.newaxis]  # (batch, length, 1)
@@ -173,6 +184,10 @@ def label_pairs(tokenizer, texts, labels):
         >>> tokenizer = Tokenizer.train(["책을 책을"], vocab_size=10)
         >>> label_pairs(tokenizer, ["책을"], [1])
         [(array([8, 3], dtype=int32), [2, 2])]
+        >>> label_pairs(tokenizer, ["책을"], [-1])
+        Traceback (most recent call last):
+            ...
+        ValueError: labels에는 0 이상의 번호가 필요합니다. 받은 것: -1.
     """
     rows, labels = text_rows(tokenizer, texts), list(labels)
     if any(label < 0 for label in labels):

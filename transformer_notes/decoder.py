@@ -75,6 +75,10 @@ class DecoderLayer(ConfiguredLayer):
         True
         >>> weights.self_attention.shape, weights.cross_attention.shape
         (TensorShape([1, 2, 1, 2]), TensorShape([1, 2, 1, 5]))
+        >>> layer(x, tf.ones((2, 5, 8)))
+        Traceback (most recent call last):
+            ...
+        ValueError: ...
     """
 
     def __init__(self, config, **kwargs):
@@ -170,11 +174,15 @@ class Decoder(ConfiguredLayer):
 
     Examples:
         >>> from transformer_notes.config import TransformerConfig
-        >>> decoder = Decoder(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
-        >>> decoder(tf.ones((1, 3, 8)), memory=tf.ones((1, 5, 8))).shape
-        TensorShape([1, 3, 8])
-        >>> decoder.layers[1].name
-        'layer_1'
+        >>> config = TransformerConfig(20, d_model=8, num_heads=2, norm_first=True)
+        >>> decoder = Decoder(config, name="own")
+        >>> decoder.build((None, None, 8))  # 부르기 전에도 가중치를 모두 만듭니다
+        >>> [weight.path for weight in decoder.weights[-3:]]
+        ['own/layer_5/feed_forward_norm/norm/beta', 'own/norm/gamma', 'own/norm/beta']
+        >>> x = tf.random.stateless_normal((1, 3, 8), seed=(0, 0))
+        >>> z = decoder(x, memory=tf.ones((1, 5, 8)))  # 마지막에 정규화한 것입니다
+        >>> z.shape, bool(tf.reduce_max(tf.abs(tf.reduce_mean(z, axis=-1))) < 1e-5)
+        (TensorShape([1, 3, 8]), True)
     """
 
     def __init__(self, config, **kwargs):
@@ -233,13 +241,22 @@ class Decoder(ConfiguredLayer):
             >>> x = tf.random.stateless_normal((2, 3, 8), seed=(0, 1))
             >>> memory = tf.random.stateless_normal((2, 5, 8), seed=(0, 2))
             >>> visible = tf.linalg.band_part(tf.ones((3, 3), bool), -1, 0)
-            >>> whole = decoder(x, memory, attention_mask=visible)
             >>> cache = decoder.start_cache(memory, max_length=3)
-            >>> for slot in range(3):
+            >>> whole = decoder(x, memory, attention_mask=visible)
+            >>> output, _, cache = decoder(x[:, :1], memory, cache=cache)
+            >>> for slot in 1, 2:
             ...     last = x[:, slot : slot + 1]
             ...     output, _, cache = decoder(last, memory, cache=cache, slot=slot)
             >>> bool(tf.reduce_max(tf.abs(output - whole[:, 2:])) < 1e-5)
             True
+            >>> decoder(x, memory, cache=cache[0])  # 층 하나의 것
+            Traceback (most recent call last):
+                ...
+            ValueError: ... 캐시 6개의 목록이 필요합니다. 받은 것: LayerCache...
+            >>> decoder(x, memory, cache=[*cache[1:], None])
+            Traceback (most recent call last):
+                ...
+            ValueError: ... 캐시 6개의 목록이 필요합니다. 받은 것: 6개 (와 None)...
         """
         memory = tf.cast(memory, self.compute_dtype)
         if not self.built:
@@ -265,6 +282,10 @@ def with_query_axis(mask):
     """(batch, length_memory)이면 헤드와 쿼리의 축을 넣습니다.
 
     Keras는 이름이 memory인 입력에 마스크가 붙어 있으면 memory_mask를 이것으로 채웁니다.
+
+    Examples:
+        >>> with_query_axis([[True, True, False]]).shape
+        TensorShape([1, 1, 1, 3])
     """
     if mask is None:
         return None

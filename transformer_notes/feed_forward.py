@@ -29,10 +29,12 @@ class PositionwiseFeedForward(StopsKerasMask, keras.layers.Layer):
         >>> import numpy as np
         >>> layer = PositionwiseFeedForward(d_model=1, d_ff=2)
         >>> layer.build((None, None, 1))
-        >>> absolute = [[1, -1]], [0, 0], [[1], [1]], [0]  # w1, b1, w2, b2
-        >>> layer.set_weights([np.array(weight) for weight in absolute])
+        >>> print(layer.b1.numpy(), layer.b2.numpy())  # 편향은 0에서 시작합니다
+        [0. 0.] [0.]
+        >>> bent = [[1, -1]], [-2, 2], [[1], [1]], [10]  # w1, b1, w2, b2: |x - 2| + 10
+        >>> layer.set_weights([np.array(weight) for weight in bent])
         >>> print(layer(np.array([[[3.0], [-2.0]]])).numpy().ravel())
-        [3. 2.]
+        [11. 14.]
         >>> [weight.name for weight in layer.weights]
         ['w1', 'b1', 'w2', 'b2']
     """

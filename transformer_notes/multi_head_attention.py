@@ -102,6 +102,12 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         [True, False]
         >>> print(attended.weights[0, 0, 0].numpy())  # 드롭아웃을 씌우기 전의 것
         [0.25 0.25 0.25 0.25]
+        >>> layer.compute_output_shape((None, 4, 6))
+        (None, 4, 8)
+        >>> MultiHeadAttention(d_model=8, num_heads=3)
+        Traceback (most recent call last):
+            ...
+        ValueError: d_model이 num_heads로 나누어떨어져야 합니다...
     """
 
     def __init__(
@@ -207,12 +213,13 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             `(output, weights)`. 모양은 층을 부를 때와 같습니다.
 
         Examples:
-            >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
+            >>> layer = MultiHeadAttention(d_model=8, num_heads=2, dropout=0.5)
             >>> x, memory = tf.ones((1, 2, 8)), tf.ones((1, 5, 8))
             >>> expected = layer(x, memory, memory)
-            >>> output, _ = layer.read(x, layer.keys_and_values(memory, memory))
-            >>> bool(tf.reduce_all(output == expected))
-            True
+            >>> kept = layer.keys_and_values(memory, memory)
+            >>> reads = [layer.read(x, kept, training=t)[0] for t in (False, True)]
+            >>> [bool(tf.reduce_all(output == expected)) for output in reads]
+            [True, False]
         """
         query = self._project(query, self.query_map, self.num_heads)
         return self.attend(query, *memory, attention_mask, training)
@@ -261,9 +268,9 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
             >>> visible = tf.linalg.band_part(tf.ones((4, 4), bool), -1, 0)
             >>> whole = layer(x, x, x, attention_mask=visible)
             >>> cache = layer.start_cache(batch=1, slots=4)
-            >>> for slot in 0, 2:
-            ...     last = x[:, slot : slot + 2]
-            ...     output, _, cache = layer(last, last, last, cache=cache, slot=slot)
+            >>> first, last = x[:, :2], x[:, 2:]
+            >>> _, _, cache = layer(first, first, first, cache=cache)
+            >>> output, _, cache = layer(last, last, last, cache=cache, slot=2)
             >>> bool(tf.reduce_max(tf.abs(output - whole[:, 2:])) < 1e-5)
             True
         """
@@ -353,6 +360,27 @@ def write_slots(cache, new, query, slot):
     Raises:
         ValueError: 맞지 않는 캐시, 길이가 서로 다른 쿼리와 키, 모자란 칸.
         tf.errors.InvalidArgumentError: 그래프를 실행해야 알 수 있는, 모자란 칸.
+
+    Examples:
+        >>> layer = MultiHeadAttention(d_model=8, num_heads=2)
+        >>> x, longer = tf.ones((1, 2, 8)), tf.ones((1, 3, 8))
+        >>> cache = layer.start_cache(batch=1, slots=3)
+        >>> layer(x, x, x, cache=cache, slot=2)
+        Traceback (most recent call last):
+            ...
+        ValueError: ... 4칸이 필요합니다. 받은 것: 3칸 (slot=2, 길이 2)...
+        >>> layer(x, longer, longer, cache=cache)
+        Traceback (most recent call last):
+            ...
+        ValueError: ... query와 key의 길이가 같아야 합니다. 받은 길이: 2, 3...
+        >>> layer(x, x, x, cache=layer.start_cache(batch=2, slots=3))
+        Traceback (most recent call last):
+            ...
+        ValueError: ...float32 (2, 2, 3, 4). float32 (1, 2, 3, 4)로 만들어 주세요...
+        >>> layer(x, x, x, cache=cache.keys)
+        Traceback (most recent call last):
+            ...
+        ValueError: ... 키와 값을 담을 텐서의 쌍이 필요합니다...
     """
     cache = _check_cache(cache, new, query)
     length, slots = _length(new.keys), _length(cache.keys)

@@ -49,7 +49,7 @@ def mask_tokens(token_ids, chance, random_ids, mask_id):
 
     Examples:
         >>> ids = np.array([[7, 8, 9, 5, 3, 0]])
-        >>> chance = np.array([[0.05, 0.13, 0.14, 0.70, 0.01, 0.01]])
+        >>> chance = np.array([[0.05, 0.12, 0.135, 0.15, 0.01, 0.01]])
         >>> inputs, labels = mask_tokens(ids, chance, np.full_like(ids, 6), mask_id=10)
         >>> print(inputs, labels)
         [[10  6  9  5  3  0]] [[7 8 9 0 0 0]]
@@ -262,11 +262,14 @@ class FineTuned(StopsKerasMask, keras.Model):
     Examples:
         >>> from transformer_notes.config import TransformerConfig
         >>> config = TransformerConfig(20, d_model=8, num_heads=2, d_ff=16)
-        >>> model = FineTuned(LanguageModel(config), num_labels=2)
+        >>> body = LanguageModel(config, causal=True, dtype="mixed_bfloat16")
+        >>> model = FineTuned(body, num_labels=2, dtype="mixed_bfloat16")
+        >>> model = FineTuned.from_config(model.get_config())
         >>> logits = model((np.array([[5, 6, 3], [7, 3, 0]]), np.array([[2], [2]])))
-        >>> logits.shape, print(tf.nn.softmax(logits)[:, 0, 0].numpy())
+        >>> logits.shape, logits.dtype.name, model.body.causal
+        (TensorShape([2, 1, 3]), 'float32', True)
+        >>> print(tf.nn.softmax(logits)[:, 0, 0].numpy())
         [0. 0.]
-        (TensorShape([2, 1, 3]), None)
     """
 
     def __init__(self, body, num_labels, **kwargs):

@@ -73,6 +73,14 @@ class AdditiveAttention(ScoredAttention):
         >>> context, weights = layer(query, key, key, attention_mask=[[True, False]])
         >>> print(context.numpy(), weights.numpy())  # 첫째 키만 봅니다
         [[[-0.5]]] [[[1. 0.]]]
+        >>> layer(query[:, 0], key, key)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...query에는 모양 (batch, length, depth)가 필요합니다...
+        >>> wider = tf.ones((1, 2, 4))
+        >>> context, _ = AdditiveAttention(units=3)(query, wider, wider)  # 1, 4차원
+        >>> context.shape
+        TensorShape([1, 1, 4])
     """
 
     def __init__(self, units, **kwargs):
@@ -200,6 +208,7 @@ class Seq2Seq(StopsKerasMask, keras.Model):
 
     Examples:
         >>> model = Seq2Seq(20, units=8, attention="additive", source_vocab_size=30)
+        >>> model = Seq2Seq.from_config(model.get_config())
         >>> source_ids, target_ids = tf.constant([[5, 6, 29]]), tf.constant([[1, 8]])
         >>> logits, weights = model((source_ids, target_ids), return_weights=True)
         >>> logits.shape, weights.shape
@@ -324,6 +333,10 @@ class Seq2Seq(StopsKerasMask, keras.Model):
             >>> _, state_of_gru, weights = gru.decode([[1]], *gru.encode([[5, 6, 7]]))
             >>> len(state_of_gru), weights
             (1, None)
+            >>> gru.decode([[1]], state)  # LSTM의 상태
+            Traceback (most recent call last):
+                ...
+            ValueError: gru에는 상태 1개의 목록 state가 필요합니다...
         """
         size = 2 if self.cell == "lstm" else 1
         if not isinstance(state, (list, tuple)) or len(state) != size:

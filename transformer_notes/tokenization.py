@@ -82,6 +82,10 @@ def copied_spans(text):
     Examples:
         >>> copied_spans("os.killpg(pid, 9)는 sig가 0이면 '-x'와 max_workers를, e.g.")
         ['os.killpg(pid, 9)', '0', "'-x'", 'max_workers']
+        >>> len(copied_spans(" ".join(map(str, range(50)))))
+        16
+        >>> copied_spans("9, " + PLACEHOLDERS) == list(PLACEHOLDERS)  # 자리표가 먼저
+        True
     """
     found = dict.fromkeys(COPIED.findall(text))
     # 글에 자리표가 적혀 있으면 그것부터 넣습니다. 남겨 두면 되돌릴 때 지워집니다.
@@ -164,6 +168,10 @@ def text_rows(tokenizer, texts):
         >>> tokenizer = Tokenizer.train(["책을 책을 책은"], vocab_size=10)
         >>> [row.tolist() for row in text_rows(tokenizer, ["책은", "책을"])]
         [[8, 5, 3], [9, 3]]
+        >>> text_rows(tokenizer, ["책은", ""])
+        Traceback (most recent call last):
+            ...
+        ValueError: texts에는 글이 필요합니다. 받은 것: 1번째의 빈 글...
     """
     ids = tokenizer.encode(_strings(texts), eos=True)
     rows = [row[row != tokenizer.pad_id] for row in ids]
@@ -234,6 +242,8 @@ class Tokenizer:
             >>> Tokenizer.train(["책을 책을"], vocab_size=20).vocabulary[4:]
             [' ', '을', '책', ' 책', ' 책을']
             >>> Tokenizer.train(["책을"], vocab_size=20).vocabulary[4:]  # 한 번뿐입니다
+            [' ', '을', '책']
+            >>> Tokenizer.train(["책을 책을"], vocab_size=7).vocabulary[4:]  # 글자까지
             [' ', '을', '책']
             >>> Tokenizer.train(["책을"], vocab_size=6)
             Traceback (most recent call last):
@@ -395,6 +405,14 @@ class Tokenizer:
             array([2, 9, 3], dtype=int32)
             >>> tokenizer.encode(["책은"], max_length=4, padding="max_length")
             array([[8, 5, 0, 0]], dtype=int32)
+            >>> tokenizer.encode("책은", bos=True, eos=True, max_length=2)
+            Traceback (most recent call last):
+                ...
+            ValueError: max_length에는 3 이상의 정수가 필요합니다. 받은 것: 2.
+            >>> tokenizer.encode("책은", padding="left")
+            Traceback (most recent call last):
+                ...
+            ValueError: padding에는 'longest', 'max_length' 가운데 하나가 필요합니다...
         """
         _arguments.choice("padding", padding, ("longest", "max_length"))
         single = isinstance(texts, str)
@@ -432,6 +450,16 @@ class Tokenizer:
             >>> tokenizer = Tokenizer.train(["책을 책을 책은"], vocab_size=10)
             >>> tokenizer.decode([2, 8, 1, 5, 3]), tokenizer.decode([[8, 5], [9, 0]])
             ('책<unk>은', ['책은', '책을'])
+            >>> tokenizer.decode([])
+            ''
+            >>> tokenizer.decode([10])
+            Traceback (most recent call last):
+                ...
+            ValueError: ids에는 0부터 9까지의 번호가 필요합니다. 받은 것: 10...
+            >>> tokenizer.decode([0.9, 0.1])
+            Traceback (most recent call last):
+                ...
+            TypeError: ids에는 정수 토큰 번호가 필요합니다. 받은 dtype: float64...
         """
         try:
             array = np.asarray(ids)
@@ -487,6 +515,11 @@ class Tokenizer:
             True
             >>> again.tokenize("책을<eos>")  # 글에 적힌 것은 특수 토큰이 아닙니다
             [' 책을', '<unk>', '<unk>', '<unk>', '<unk>', '<unk>']
+            >>> tokenizers.Tokenizer(models.BPE()).save(str(path))  # 다르게 나누는 것
+            >>> Tokenizer.load(path)
+            Traceback (most recent call last):
+                ...
+            ValueError: ...특수 토큰이나 글을 나누는 방법이 다른 토크나이저...
         """
         content = Path(path).read_bytes()
         try:
@@ -530,6 +563,10 @@ def untrained(normalization="nfc"):
     Examples:
         >>> untrained().normalizer.normalize_str("책을")
         ' 책을'
+        >>> untrained("nfkc")
+        Traceback (most recent call last):
+            ...
+        ValueError: normalization에는 'nfc', 'korean' 가운데 하나가 필요합니다...
     """
     _arguments.choice("normalization", normalization, NORMALIZATIONS)
     backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[1]))
@@ -559,7 +596,22 @@ def _frame(backend):
 
 
 def _strings(texts):
-    """문자열의 목록으로 바꿉니다. 문자열이 아닌 것은 자리를 말하며 거절합니다."""
+    """문자열의 목록으로 바꿉니다. 문자열이 아닌 것은 자리를 말하며 거절합니다.
+
+    Examples:
+        >>> _strings("책")
+        Traceback (most recent call last):
+            ...
+        TypeError: texts에는 문자열의 목록이 필요합니다...
+        >>> _strings(["책", None])
+        Traceback (most recent call last):
+            ...
+        TypeError: texts에는 문자열이 필요합니다. 받은 것: 1번째의 NoneType None...
+        >>> _strings([chr(0xD800)])
+        Traceback (most recent call last):
+            ...
+        UnicodeEncodeError: ...
+    """
     if isinstance(texts, str):
         raise TypeError(
             "texts에는 문자열의 목록이 필요합니다. 받은 것: 문자열 하나. "

@@ -249,13 +249,40 @@ class Transformer(Configured, StopsKerasMask, keras.Model):
         return tf.cast(slot, tf.int64) + tf.range(length, dtype=tf.int64)
 
     def target_mask(self, target_ids, attention_mask):
-        """답끼리의 마스크: 패딩, 룩어헤드, 그리고 `decode`가 받은 것이 있으면 그것."""
+        """답끼리의 마스크: 패딩, 룩어헤드, 그리고 `decode`가 받은 것이 있으면 그것.
+
+        Examples:
+            >>> model = Transformer(TransformerConfig(20, d_model=8, num_heads=2))
+            >>> ids, own = tf.constant([[7, 8, 0]]), tf.eye(3, dtype=bool)
+            >>> for given in None, own:
+            ...     print(model.target_mask(ids, given)[0, 0].numpy())
+            [[ True False False]
+             [ True  True False]
+             [ True  True False]]
+            [[ True False False]
+             [False  True False]
+             [False False False]]
+        """
         mask = padding_mask(target_ids, self.config.pad_id)
         mask &= look_ahead_mask(keras.ops.shape(target_ids)[1])
         return mask if attention_mask is None else mask & attention_mask
 
     def position_map(self, position):
-        """쿼리와 키에 위치를 새길 함수. `MultiHeadAttention`이 부릅니다."""
+        """쿼리와 키에 위치를 새길 함수. `MultiHeadAttention`이 부릅니다.
+
+        Examples:
+            위치를 어텐션에서만 새겨도 앞선 토큰의 순서를 압니다.
+
+            >>> from transformer_notes.variants.positions import ALiBiConfig
+            >>> config = ALiBiConfig(20, d_model=8, num_heads=2, num_layers=1)
+            >>> model, ids = Transformer(config), [[5, 6, 7], [6, 5, 7]]
+            >>> memory = model.encode(ids)
+            >>> logits = model.decode(ids, tf.repeat(memory[:1], 2, axis=0))
+            >>> for last in memory[:, 2], logits[:, 2]:
+            ...     print(bool(tf.reduce_max(tf.abs(last[0] - last[1])) > 1e-4))
+            True
+            True
+        """
         return functools.partial(self.positions.in_attention, position=position)
 
     def compute_output_shape(self, input_shape):

@@ -54,6 +54,20 @@ const following = new MutationObserver(() => {
 })
 if (contents) following.observe(contents, { attributeFilter: ["class"], subtree: true })
 
+// 테마는 제목이 화면의 위쪽을 지날 때에만 표시를 옮깁니다. 건너뛰어 표시한 제목이 보이지
+// 않으면, 지나온 마지막 제목을 표시합니다.
+document.addEventListener("scrollend", () => {
+  const links = [...(contents?.querySelectorAll(".nav-link[href^='#']") ?? [])]
+  const top = (link) => document.querySelector(link.hash).getBoundingClientRect().top
+  const shown = (link) => top(link) >= 0 && top(link) < innerHeight
+  if (links.some((link) => link.classList.contains("active") && shown(link))) return
+  const passed = links.filter((link) => top(link) < 0.3 * innerHeight).at(-1)
+  for (const each of contents?.querySelectorAll(".nav-link, .toc-entry") ?? [])
+    each.classList.toggle("active", each.contains(passed))
+  for (const link of links) link.removeAttribute("aria-current")
+  passed?.setAttribute("aria-current", "true")
+})
+
 // 종이는 언제나 밝습니다.
 const printing = matchMedia("print")
 printing.addEventListener("change", () => {

@@ -45,11 +45,13 @@ def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False
 
     Examples:
         >>> from transformer_notes.transformer import Transformer, TransformerConfig
-        >>> model = Transformer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
-        >>> ids = greedy(model, [[5, 6, 7]], bos_id=1, eos_id=2, max_extra=2)
-        >>> ids.dtype.name, ids.shape[0], ids.shape[1] <= 5
-        ('int32', 1, True)
-        >>> greedy(model, [[5, 20]], bos_id=1, eos_id=2)
+        >>> sizes = {"d_model": 8, "num_heads": 2, "num_layers": 1, "d_ff": 16}
+        >>> model = Transformer(TransformerConfig(20, source_vocab_size=30, **sizes))
+        >>> source_ids = [[5, 29, 0], [6, 0, 0]]  # 패딩은 길이에 들지 않습니다
+        >>> ids = greedy(model, source_ids, bos_id=1, eos_id=2, max_extra=2)
+        >>> ids.dtype.name, ids.shape[0], ids.shape[1] <= 4
+        ('int32', 2, True)
+        >>> greedy(model, [[5, 30]], bos_id=1, eos_id=2)
         Traceback (most recent call last):
             ...
         ValueError: source_ids...
@@ -57,6 +59,14 @@ def greedy(model, source_ids, bos_id, eos_id, max_extra=50, *, jit_compile=False
         Traceback (most recent call last):
             ...
         ValueError: eos_id에는 0부터 19까지의 번호 가운데 pad_id(0)가 아닌 것이...
+        >>> config = TransformerConfig(20, positions="learned", max_length=4, **sizes)
+        >>> learned = Transformer(config)
+        >>> greedy(learned, [[5, 6, 7, 8]], 1, 2, max_extra=0).shape[0]
+        1
+        >>> greedy(learned, [[5, 6, 7, 8]], 1, 2)
+        Traceback (most recent call last):
+            ...
+        ValueError: 답을 54토큰(입력 4 + max_extra 50)까지 쓸 위치가 필요합니다. ...
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
     ids = _run(model, _greedy, jit_compile, source_ids, **limits)
@@ -108,14 +118,19 @@ def sample(
 
     Examples:
         >>> from transformer_notes.transformer import Transformer, TransformerConfig
-        >>> model = Transformer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
+        >>> sizes = {"d_model": 8, "num_heads": 2, "num_layers": 1, "d_ff": 16}
+        >>> model = Transformer(TransformerConfig(20, **sizes))
         >>> first, again = (sample(model, [[5, 6]], 1, 2, 2, seed=3) for _ in range(2))
         >>> bool(tf.reduce_all(first == again))
         True
         >>> best = greedy(model, [[5, 6]], 1, 2, 2)
-        >>> bool(tf.reduce_all(sample(model, [[5, 6]], 1, 2, 2, top_k=1) == best))
+        >>> for only in {"top_k": 1}, {"top_p": 1e-6}:
+        ...     ids = sample(model, [[5, 6]], 1, 2, 2, **only)
+        ...     print(bool(tf.reduce_all(ids == best)))
         True
-        >>> sample(model, [[5, 6]], 1, 2, 2, top_k=20).shape[0]  # 모두 남깁니다
+        True
+        >>> whole = {"top_k": 20, "top_p": 1}  # 모두 남깁니다
+        >>> sample(model, [[5, 6]], 1, 2, 2, **whole).shape[0]
         1
         >>> sample(model, [[5, 6]], 1, 2, 2, top_k=21)
         Traceback (most recent call last):
@@ -125,6 +140,14 @@ def sample(
         Traceback (most recent call last):
             ...
         ValueError: top_p...
+        >>> sample(model, [[5, 6]], 1, 2, 2, top_p=0)
+        Traceback (most recent call last):
+            ...
+        ValueError: top_p...
+        >>> sample(model, [[5, 6]], 1, 2, 2, temperature=0)
+        Traceback (most recent call last):
+            ...
+        ValueError: temperature...
     """
     source_ids, limits = _check_inputs(model, source_ids, bos_id, eos_id, max_extra)
     temperature = _arguments.number(
@@ -190,7 +213,8 @@ def beam_search(
 
     Examples:
         >>> from transformer_notes.transformer import Transformer, TransformerConfig
-        >>> model = Transformer(TransformerConfig(20, d_model=8, num_heads=2, d_ff=16))
+        >>> sizes = {"d_model": 8, "num_heads": 2, "num_layers": 1, "d_ff": 16}
+        >>> model = Transformer(TransformerConfig(20, **sizes))
         >>> ids, scores = beam_search(model, [[5, 6, 7], [8, 9, 0]], 1, 2, 2)
         >>> ids.shape[0], scores.shape, bool(tf.reduce_all(scores < 0))
         (2, TensorShape([2]), True)

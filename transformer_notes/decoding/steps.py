@@ -21,6 +21,24 @@ def generate(model, source_ids, choose, *, bos_id, eos_id, max_extra):
 
     Returns:
         int32, (batch, length_s + max_extra). 뒤는 `pad_id`로 채웁니다.
+
+    Examples:
+        >>> from transformer_notes.transformer import Transformer, TransformerConfig
+        >>> model = Transformer(TransformerConfig(10, 10, 8, 2, 1, 16))
+        >>> rows = [5, 6, 7, 8], [5, 6, 7, 0], [5, 0, 0, 0], [0, 0, 0, 0]
+        >>> source_ids = tf.constant(rows)  # 한도는 4, 3, 1, 0입니다
+        >>> written = tf.constant([[6, 2, 7, 7], 4 * [9], 4 * [8], 4 * [8]])
+        >>> times = []
+        >>> def choose(logits, time):
+        ...     times.append(int(time))
+        ...     return written[:, time]
+        >>> generate(model, source_ids, choose, bos_id=1, eos_id=2, max_extra=0).numpy()
+        array([[6, 2, 0, 0],
+               [9, 9, 9, 0],
+               [8, 0, 0, 0],
+               [0, 0, 0, 0]], dtype=int32)
+        >>> times  # 모두 끝나면 멈춥니다
+        [0, 1, 2]
     """
     pad_id = model.config.pad_id
     limit, width = _limits(model, source_ids, max_extra)
@@ -94,6 +112,18 @@ def search_beams(model, source_ids, alpha, *, beam_size, bos_id, eos_id, max_ext
     Returns:
         `(ids, scores)`. int32 (batch, beam_size, length_s + max_extra)와 float32
         (batch, beam_size). 점수가 높은 것부터입니다.
+
+    Examples:
+        >>> from transformer_notes.transformer import Transformer, TransformerConfig
+        >>> model = Transformer(TransformerConfig(6, 6, 8, 2, 1, 16))
+        >>> source_ids = tf.constant([[3, 4], [5, 0], [0, 0]])  # 한도는 2, 1, 0입니다
+        >>> options = {"beam_size": 7, "bos_id": 1, "eos_id": 2, "max_extra": 0}
+        >>> ids, scores = search_beams(model, source_ids, 0.6, **options)
+        >>> tf.reduce_sum(tf.cast(scores > -float("inf"), tf.int32), axis=1).numpy()
+        array([7, 5, 1], dtype=int32)
+        >>> tf.math.count_nonzero(ids[1:], axis=2).numpy()
+        array([[1, 1, 1, 1, 1, 0, 0],
+               [0, 0, 0, 0, 0, 0, 0]])
     """
     pad_id = model.config.pad_id
     limit, width = _limits(model, source_ids, max_extra)
@@ -241,6 +271,9 @@ def candidates(logits, temperature=1.0, top_k=None, top_p=None):
         ...     print(candidates(logits, top_p=top_p)[0].numpy())
         [[100. -inf]]
         [[100.   0.]]
+        >>> half = tf.constant([[1.0, 1.0]])  # 하나로 이미 0.5입니다
+        >>> print(candidates(half, top_p=0.5)[0].numpy())
+        [[  1. -inf]]
     """
     values = tf.cast(logits, tf.float32) / temperature
     if top_k is None and top_p is None:

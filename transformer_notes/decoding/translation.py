@@ -67,6 +67,11 @@ def translate(
         ...     print(translate(dates.model, dates.tokenizer, asked, **how)[0].text)
         2026-11-21
         2026-11-21
+        >>> wild = {"temperature": 1e6, "seed": 4}  # 한도에서 끊깁니다
+        >>> [answer] = translate(dates.model, dates.tokenizer, asked, **wild)
+        >>> source = dates.tokenizer.encode(asked[0], eos=True)
+        >>> answer.finished, len(answer.ids) - len(source)
+        (False, 50)
         >>> translate(dates.model, dates.tokenizer, asked, top_k=5)
         Traceback (most recent call last):
             ...

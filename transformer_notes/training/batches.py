@@ -26,16 +26,19 @@ class Batches:
 
     Examples:
         >>> pairs = [([5, 6], [2, 7, 3]), ([8], [2, 9, 3]), ([5, 6, 7, 8], [2, 4, 3])]
-        >>> data = Batches(pairs, tokens=4)
+        >>> data = Batches([*pairs, ([6, 9, 0], [2, 5, 3])], tokens=4)
         >>> len(data)
-        2
-        >>> (source_ids, target_ids), labels = data.at(step=0)
+        3
+        >>> (source_ids, target_ids), labels = data.at(step=2)
+        >>> print(source_ids)  # 길이가 비슷한 둘
+        [[8 0]
+         [5 6]]
         >>> print(target_ids[0], labels[0])  # 정답은 디코더의 입력을 한 칸 민 것
-        [2 4] [4 3]
+        [2 9] [9 3]
         >>> len(Batches([([5], [2, 3])], tokens=1))  # 빈 답은 됩니다
         1
-        >>> [len(sources) for (sources, _), _ in data.epoch()]  # 에폭 하나
-        [1, 2]
+        >>> [[x.shape for (x, _), _ in e] for e in (data.epoch(), data.epoch(1))]
+        [[(1, 4), (1, 2), (2, 2)], [(1, 2), (1, 4), (2, 2)]]
         >>> Batches([([5.0], [2, 3])], tokens=1)
         Traceback (most recent call last):
             ...
@@ -44,6 +47,14 @@ class Batches:
         Traceback (most recent call last):
             ...
         ValueError: ...받은 것: 0번째의 0개와 2개...
+        >>> Batches([([5, 6], [2, 3])], tokens=1)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...받은 것: 1, 0번째 짝의 길이 2...
+        >>> Batches([], tokens=1)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...받은 것: 빈 목록...
     """
 
     def __init__(self, pairs, tokens, seed=0, pad_id=0):

@@ -118,8 +118,11 @@ class Checkpoints:
         ['step-2']
         >>> print(best_checkpoint(folder)[0], average_checkpoints(folder, n=2)[0])
         [[2. 2.]] [[2.5 2.5]]
-        >>> [step for step, _ in readable_checkpoints(folder)]
-        [3, 2]
+        >>> mark = Batches([([5], [2, 3])], 1).fingerprint()
+        >>> for place in folder, folder / "best":
+        ...     print([(step, x == mark) for step, x in readable_checkpoints(place)])
+        [(3, True), (2, True)]
+        [(2, True)]
         >>> average_checkpoints(folder)  # base처럼 다섯
         Traceback (most recent call last):
             ...
@@ -146,6 +149,16 @@ class Checkpoints:
         Traceback (most recent call last):
             ...
         ValueError: ...검증하며 학습한 기록이 필요합니다. ...
+        >>> part = folder / "step-4.data-00000-of-00001"
+        >>> _ = part.write_bytes(part.read_bytes()[::-1])  # 길이는 같은데 망가졌습니다
+        >>> _ = (folder / "history.json").write_text("")
+        >>> with warnings.catch_warnings(record=True, action="always") as caught:
+        ...     begin(folder)[1].restore()
+        3
+        >>> for warning in caught:
+        ...     print(warning.category.__name__, warning.message)
+        RuntimeWarning 체크포인트 ...step-4이(가) 망가져 ...
+        RuntimeWarning 기록 ...history.json을(를) 읽지 ...
     """
 
     def __init__(self, folder, model, optimizer, data, keep, tensorboard):

@@ -189,6 +189,21 @@ def update_step(model, optimizer, label_smoothing=0.1, pad_id=0):
         - loss: 갱신하기 전의 손실을 진짜 토큰으로 평균한 것, float32 스칼라.
         - tokens: 진짜 토큰의 수, float32 스칼라.
         - healthy: 손실도 기울기도 멀쩡한지, 불리언 스칼라. 거짓이어도 갱신은 합니다.
+
+    Examples:
+        >>> from transformer_notes.training.batches import Batches
+        >>> source, target = (keras.Input((None,), dtype="int32") for _ in range(2))
+        >>> embed = keras.layers.Embedding(8, 8, embeddings_initializer="identity")
+        >>> model = keras.Model((source, target), embed(target))
+        >>> sgd = keras.optimizers.SGD(1.0)
+        >>> sgd.build(model.trainable_variables)
+        >>> batch = Batches([([5], [2, 3]), ([5], [2, 6, 3])], tokens=4).at(0)
+        >>> update = update_step(model, sgd)
+        >>> for _ in range(2):  # 진짜 토큰은 셋
+        ...     loss, tokens, healthy = update(batch)
+        ...     print(f"{loss:.3f} {tokens:.0f} {healthy}")
+        2.257 3 True
+        2.022 3 True
     """
     strategy = tf.distribute.get_strategy()
     # float16의 손실 스케일러는 넘친 기울기를 스스로 건너뜁니다.

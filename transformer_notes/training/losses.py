@@ -39,6 +39,14 @@ def masked_cross_entropy(labels, logits, label_smoothing=0.0, pad_id=0):
         0.357
         >>> print(masked_cross_entropy([[2, 0]], logits, label_smoothing=0.1).numpy())
         0.482
+        >>> for dtype in "bfloat16", "float64":
+        ...     print(masked_cross_entropy([[2, 0]], tf.cast(logits, dtype)).dtype.name)
+        float32
+        float64
+        >>> masked_cross_entropy([[1, 1]], logits[..., :2], label_smoothing=0.1)
+        Traceback (most recent call last):
+            ...
+        ValueError: ...정답과 패딩 말고도 토큰이 있어야 합니다...
     """
     losses, real = token_losses(labels, logits, label_smoothing, pad_id)
     return tf.math.divide_no_nan(tf.reduce_sum(losses), tf.reduce_sum(real))
@@ -81,10 +89,15 @@ class MaskedCrossEntropy(keras.losses.Loss):
         **kwargs: `keras.losses.Loss`의 인자 (`name`).
 
     Examples:
-        >>> loss = MaskedCrossEntropy(label_smoothing=0.1)
+        >>> loss = MaskedCrossEntropy(label_smoothing=0.1, name="smoothed")
         >>> logits = tf.math.log([[[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]]])
-        >>> print(loss([[2, 0]], logits).numpy())
-        0.482
+        >>> for each in loss, MaskedCrossEntropy():
+        ...     print(each([[2, 0]], logits).numpy(), each.name)
+        0.482 smoothed
+        0.357 masked_cross_entropy
+        >>> again = MaskedCrossEntropy.from_config(loss.get_config())
+        >>> again.label_smoothing, again.name
+        (0.1, 'smoothed')
     """
 
     def __init__(self, label_smoothing=0.0, pad_id=0, **kwargs):
@@ -168,6 +181,13 @@ def token_losses(labels, logits, label_smoothing=0.0, pad_id=0):
         >>> losses, real = token_losses([[2, 0]], logits)
         >>> print(losses.numpy().round(3), real.numpy())
         [[0.357 0.   ]] [[1. 0.]]
+        >>> losses, _ = token_losses([[0, -1]], logits, pad_id=-1)  # 0도 진짜 토큰
+        >>> print(losses.numpy().round(3))
+        [[2.303 0.   ]]
+        >>> token_losses([[3, 0]], logits)
+        Traceback (most recent call last):
+            ...
+        tensorflow...InvalidArgumentError: Expected ... to be true...
     """
     labels, logits, real = _labels_and_logits(labels, logits, pad_id)
     vocab_size = logits.shape[-1]
