@@ -93,7 +93,10 @@ class MultiHeadAttention(StopsKerasMask, keras.layers.Layer):
         >>> layer(*[keras.Input((4, 8))] * 3, return_weights=True).weights.shape
         (None, 2, 4, 4)
         >>> uneven = MultiHeadAttention(d_model=8, num_heads=3, key_dim=2, value_dim=5)
-        >>> uneven(x, x, tf.ones((1, 4, 6))).shape  # 값의 차원도 달라도 됩니다
+        >>> uneven(x, tf.ones((1, 4, 5)), tf.ones((1, 4, 6))).shape  # 달라도 됩니다
+        TensorShape([1, 4, 8])
+        >>> same = lambda query, keys: (query, keys)  # 여기에서 위치를 새깁니다
+        >>> layer(x, x[:, 1:], x[:, 1:], position_map=same).shape
         TensorShape([1, 4, 8])
         >>> layer = MultiHeadAttention(d_model=8, num_heads=2, dropout=0.5)
         >>> once, again = layer(x, x, x), layer(x, x, x)
@@ -369,6 +372,10 @@ def write_slots(cache, new, query, slot):
         Traceback (most recent call last):
             ...
         ValueError: ... 4칸이 필요합니다. 받은 것: 3칸 (slot=2, 길이 2)...
+        >>> layer(x, x, x, cache=cache, slot=tf.constant(2))
+        Traceback (most recent call last):
+            ...
+        tensorflow...InvalidArgumentError: ...
         >>> layer(x, longer, longer, cache=cache)
         Traceback (most recent call last):
             ...

@@ -54,9 +54,9 @@ const following = new MutationObserver(() => {
 })
 if (contents) following.observe(contents, { attributeFilter: ["class"], subtree: true })
 
-// 테마는 제목이 화면의 위쪽을 지날 때에만 표시를 옮깁니다. 건너뛰어 표시한 제목이 보이지
-// 않으면, 지나온 마지막 제목을 표시합니다.
-document.addEventListener("scrollend", () => {
+// 테마는 제목이 화면의 위쪽을 지날 때에만 표시를 옮깁니다. 건너뛰거나 읽던 자리로 돌아와
+// 표시한 제목이 보이지 않으면, 지나온 마지막 제목을 표시합니다.
+const markPassed = () => {
   const links = [...(contents?.querySelectorAll(".nav-link[href^='#']") ?? [])]
   const top = (link) => document.querySelector(link.hash).getBoundingClientRect().top
   const shown = (link) => top(link) >= 0 && top(link) < innerHeight
@@ -66,6 +66,11 @@ document.addEventListener("scrollend", () => {
     each.classList.toggle("active", each.contains(passed))
   for (const link of links) link.removeAttribute("aria-current")
   passed?.setAttribute("aria-current", "true")
+}
+let settling
+addEventListener("scroll", () => {
+  clearTimeout(settling)
+  settling = setTimeout(markPassed, 150)
 })
 
 // 종이는 언제나 밝습니다.

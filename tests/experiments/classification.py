@@ -71,19 +71,35 @@ SIZES = {
 LSTM_UNITS = 167  # 방향마다. 파라미터의 수를 트랜스포머와 맞춥니다
 BAG_WIDTH = 177
 NEURAL = "transformer", "lstm", "bag"
-#: 모델마다 여섯 가지를 같은 자료에서 해 보고 검증 손실이 가장 낮은 것을 씁니다.
 PEAKS = {"transformer": (0.001, 0.002), "lstm": (0.001, 0.003), "bag": (0.003, 0.01)}
-CHOICES = {
-    name: [{"dropout": d, "peak": p} for d in (0.1, 0.3, 0.5) for p in peaks]
-    for name, peaks in PEAKS.items()
-}
+SCHEDULES = "cosine", "inverse root"
+#: 드롭아웃과 학습률을 바꾼 여섯에서 검증 손실이 가장 낮은 것의 번호.
+BETTER = {"transformer": 0, "lstm": 4, "bag": 4}
+
+
+def choices(name):
+    """신경망의 열둘: 드롭아웃과 학습률을 바꾼 여섯과, 가장 나은 것에서 바꾼 여섯.
+
+    뒤의 여섯은 스케줄과 에폭을 바꾼 다섯과 학습률을 반으로 줄인 하나입니다.
+    """
+    found = [{"dropout": d, "peak": p} for d in (0.1, 0.3, 0.5) for p in PEAKS[name]]
+    better = found[BETTER[name]]
+    for schedule, epochs in itertools.product(SCHEDULES, (2, 4, 8)):
+        if (schedule, epochs) != (SCHEDULES[0], TRAINING["epochs"]):
+            found.append(better | {"schedule": schedule, "epochs": epochs})
+    return [*found, better | {"peak": better["peak"] / 2}]
+
+
+#: 모델마다 같은 자료에서 해 보고 검증 손실이 가장 낮은 것을 씁니다. 신경망마다 열둘,
+#: 선형 모델은 여섯입니다.
+CHOICES = {name: choices(name) for name in NEURAL}
 CHOICES["linear"] = [
     {"ngrams": list(ngrams), "strength": strength}
     for ngrams in ((1, 4), (2, 5))
     for strength in (4.0, 16.0, 64.0)
 ]
 #: 고른 것의 번호. 쪽이 저장된 검증 손실과 맞는지 시험합니다.
-CHOSEN = {"linear": 1, "transformer": 0, "lstm": 4, "bag": 4}
+CHOSEN = {"linear": 1, "transformer": 0, "lstm": 4, "bag": 9}
 TUNING_SHARE = 0.1
 
 SHARES = 0.01, 0.03, 0.1, 0.3, 1.0
@@ -331,13 +347,34 @@ def batches(tokenizer, texts, labels, seed=0):
     return training.Batches(pairs, TRAINING["tokens"], seed)
 
 
-def fit(model, data, validation, peak):
-    """학습하고 검증 손실이 가장 낮았던 가중치를 둡니다."""
-    epochs = max(TRAINING["epochs"], math.ceil(TRAINING["least_steps"] / len(data)))
-    steps = epochs * len(data)
+class InverseRoot(keras.optimizers.schedules.LearningRateSchedule):
+    """논문 (식 3)의 모양: `peak`까지 곧게 오르고 스텝의 제곱근에 반비례해 내립니다."""
+
+    def __init__(self, peak, warmup):
+        self.peak, self.warmup = peak, warmup
+
+    def __call__(self, step):
+        passed = (tf.cast(step, "float32") + 1.0) / self.warmup
+        return self.peak * tf.minimum(passed, tf.math.rsqrt(passed))
+
+
+def rates(schedule, peak, steps):
+    """스텝마다의 학습률."""
     warmup = int(TRAINING["warmup"] * steps)
-    schedule = keras.optimizers.schedules.CosineDecay(
+    if schedule == "inverse root":
+        return InverseRoot(peak, warmup)
+    return keras.optimizers.schedules.CosineDecay(
         0.0, steps - warmup, warmup_target=peak, warmup_steps=warmup
+    )
+
+
+def fit(model, data, validation, peak, schedule=SCHEDULES[0], epochs=None):
+    """학습하고 검증 손실이 가장 낮았던 가중치를 둡니다."""
+    epochs = epochs or TRAINING["epochs"]
+    epochs = max(epochs, math.ceil(TRAINING["least_steps"] / len(data)))
+    steps = epochs * len(data)
+    optimizer = keras.optimizers.Adam(
+        rates(schedule, peak, steps), beta_2=0.98, epsilon=1e-9
     )
     start, processor = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
@@ -347,7 +384,7 @@ def fit(model, data, validation, peak):
             epochs,
             folder,
             validation=validation,
-            optimizer=keras.optimizers.Adam(schedule, beta_2=0.98, epsilon=1e-9),
+            optimizer=optimizer,
             label_smoothing=0.0,
             save_every=max(1, steps // TRAINING["checks"]),
             keep=1,
@@ -635,11 +672,12 @@ def trained(what, tokenizer, texts, labels, validation, seed, vocabulary, choice
     keras.backend.clear_session()
     tf.config.experimental.enable_op_determinism()
     keras.utils.set_random_seed(seed)
-    model = build(what, tokenizer.vocab_size, choice["dropout"])
+    dropout, rest = choice["dropout"], {k: choice[k] for k in choice if k != "dropout"}
+    model = build(what, tokenizer.vocab_size, dropout)
     held, answers = texts_and_labels(validation)
     data = batches(tokenizer, texts, labels, seed)
     held = batches(tokenizer, written(vocabulary, held), answers)
-    return model, fit(model, data, held, choice["peak"])
+    return model, fit(model, data, held, **rest)
 
 
 def tuned(model, choice, seed):
@@ -694,7 +732,8 @@ def probe():
         losses = first_losses(network, batches(tokenizer, read, labels))
         found[name] = [chosen(name), tokens, losses, network.count_params(), TRAINING]
     found["transformer"].append(chosen("linear"))  # 지울 것을 고르는 법의 하나입니다
-    found["tuning"] = [CHOICES, TUNING_SHARE, TRAINING]
+    learned = [[rounded(rates(s, 1.0, 100)(i)) for i in (0, 50)] for s in SCHEDULES]
+    found["tuning"] = [CHOICES, TUNING_SHARE, TRAINING, learned]
     found["scores"] = scored(np.array([0.2, 0.9]), np.array([1, 1]))
     return found
 
