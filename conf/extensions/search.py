@@ -67,6 +67,8 @@ def entries_of(doctree):
                     link["refuri"].lstrip("./").replace(".html", "")
                     for link in node.findall(nodes.reference)
                 )
+            case nodes.doctest_block() if entry[0].startswith("transformer_notes."):
+                pass  # API의 보기
             case nodes.literal_block() | nodes.doctest_block():
                 entry[2].extend(_ERROR.findall(node.astext()))
                 entry[3].extend(_NAME.findall(_IMPORT.sub("", node.astext())))
