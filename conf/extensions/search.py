@@ -68,7 +68,7 @@ def entries_of(doctree):
                     for link in node.findall(nodes.reference)
                 )
             case nodes.doctest_block() if entry[0].startswith("transformer_notes."):
-                pass  # API의 보기
+                pass  # API의 보기가 쓰는 이름은 그 항목이 다루는 것이 아닙니다
             case nodes.literal_block() | nodes.doctest_block():
                 entry[2].extend(_ERROR.findall(node.astext()))
                 entry[3].extend(_NAME.findall(_IMPORT.sub("", node.astext())))
