@@ -25,8 +25,14 @@ SOURCE = np.array([[3, 4, 5, 6], [7, 3, 0, 0]])
 TARGET = np.array([[1, 4, 3], [1, 5, 0]])
 
 
+def attention(kind, **options):
+    if kind == "additive":
+        return AdditiveAttention(5, **options)
+    return MultiplicativeAttention(kind, **options)
+
+
 def layers():
-    return [AdditiveAttention(5), *(MultiplicativeAttention(s) for s in SCORES)]
+    return list(map(attention, ("additive", *SCORES)))
 
 
 def softmax(scores):
@@ -157,42 +163,28 @@ def test_rows_sum_to_one_or_are_empty_and_hidden_keys_never_matter(case):
         np.testing.assert_array_equal(changed[1], weights)
 
 
-@pytest.mark.parametrize(
-    ("policy", "mode"),
-    [
-        ("float32", "eager"),
-        ("mixed_float16", "graph"),
-        ("mixed_float16", "xla"),
-        ("mixed_bfloat16", "eager"),
-    ],
-)
 @pytest.mark.parametrize("kind", ["additive", *SCORES])
-def test_a_fully_hidden_row_gives_zeros_and_finite_gradients(kind, policy, mode):
-    options = {"dtype": policy}
-    additive = kind == "additive"
-    layer = (
-        AdditiveAttention(4, **options)
-        if additive
-        else MultiplicativeAttention(kind, **options)
-    )
-    generator = np.random.default_rng(0)
-    tensors = [tf.constant(x, tf.float32) for x in generator.normal(size=(3, 2, 3, 4))]
+def test_a_fully_hidden_row_gives_zeros_and_finite_gradients(kind):
+    tensors = normal(3, 2, 3, 4)
     mask = np.array([[False] * 3, [True, True, False]])
-    layer(*tensors)
+    for policy, mode in (("mixed_bfloat16", "eager"), ("mixed_float16", "xla")):
+        layer = attention(kind, dtype=policy)
+        layer(*tensors)
 
-    def run(query, key, value):
-        with tf.GradientTape() as tape:
-            tape.watch([query, key, value])
-            context, weights = layer(query, key, value, attention_mask=mask)
-            loss = tf.reduce_sum(tf.sin(tf.cast(context, tf.float32)))
-        return context, weights, tape.gradient(loss, [query, key, value])
+        @MODES[mode]
+        def run(*inputs, layer=layer):
+            with tf.GradientTape() as tape:
+                tape.watch(inputs)
+                context, weights = layer(*inputs, attention_mask=mask)
+                loss = tf.reduce_sum(tf.sin(tf.cast(context, tf.float32)))
+            return context, weights, tape.gradient(loss, inputs)
 
-    context, weights, gradients = MODES[mode](run)(*tensors)
-    assert context.dtype == weights.dtype == layer.compute_dtype
-    assert not np.any(context[0]) and not np.any(weights[0])
-    assert np.any(context[1])
-    for gradient in gradients:
-        assert np.all(np.isfinite(gradient))
+        context, weights, gradients = run(*tensors)
+        assert context.dtype == weights.dtype == layer.compute_dtype
+        assert not np.any(context[0]) and not np.any(weights[0])
+        assert np.any(context[1])
+        for gradient in gradients:
+            assert np.all(np.isfinite(gradient))
 
 
 def test_float16_scores_are_turned_into_weights_in_float32():
@@ -328,18 +320,17 @@ def test_one_graph_serves_every_batch_and_length():
     assert traced.experimental_get_tracing_count() == 1
 
 
-@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float64"])
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_the_policy_reaches_every_layer(attention, policy):
-    model = make(attention, dtype=policy, source_vocab_size=9)
+def test_the_policy_reaches_every_layer(attention):
     exact = make(attention, dtype="float64", source_vocab_size=9)
-    exact.set_weights(model.get_weights())
-    logits = model((SOURCE, TARGET))
-    assert logits.dtype == keras.DTypePolicy(policy).compute_dtype
-    assert {layer.dtype_policy.name for layer in model.layers} == {policy}
-    np.testing.assert_allclose(
-        tf.cast(logits, tf.float64), exact((SOURCE, TARGET)), atol=2e-2
-    )
+    expected = exact((SOURCE, TARGET))
+    for policy in ("mixed_float16", "mixed_bfloat16", "float64"):
+        model = make(attention, dtype=policy, source_vocab_size=9)
+        model.set_weights(exact.get_weights())
+        logits = model((SOURCE, TARGET))
+        assert logits.dtype == keras.DTypePolicy(policy).compute_dtype
+        assert {layer.dtype_policy.name for layer in model.layers} == {policy}
+        np.testing.assert_allclose(tf.cast(logits, tf.float64), expected, atol=2e-2)
 
 
 @pytest.mark.parametrize("attention", ["additive", "multiplicative"])
@@ -408,11 +399,8 @@ def test_wrong_calls_are_named(call, error, message):
 
 @pytest.mark.parametrize("kind", ["additive", *SCORES])
 def test_attention_keeps_the_promises_of_a_layer(kind):
-    make = functools.partial(AdditiveAttention, 5)
-    if kind != "additive":
-        make = functools.partial(MultiplicativeAttention, kind)
     keeps_layer_promises(
-        make,
+        functools.partial(attention, kind),
         *(normal(2, 3, 4, seed=seed) for seed in range(3)),
         call=lambda layer, *given: layer(*given)[0],
     )

@@ -62,13 +62,6 @@ MODELS = {
 }
 #: 캐시의 모양이나 위치를 다루는 방법이 다른 것. 나머지는 `make test-slow`가 봅니다.
 OWN_CACHE = ["rotary", "alibi", "grouped", "blocks", "decoder_only_today"]
-every_model = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] * (name not in OWN_CACHE))
-        for name in MODELS
-    ],
-)
 SOURCE = np.array([[5, 6, 7, 4], [8, 9, 0, 0]])
 TARGET = np.array([[1, 5, 6, 7, 3], [1, 3, 3, 4, 11]])
 
@@ -92,48 +85,6 @@ def close(actual, expected, tolerance=2e-5):
 # --- 모델: 캐시, 디코딩, 저장 -------------------------------------------------------
 
 
-@every_model
-def test_stepwise_decoding_with_a_cache_equals_the_full_pass(name):
-    model = make(name)
-    expected = model((SOURCE, TARGET))
-    memory, mask = model.encode(SOURCE), padding_mask(SOURCE)
-    for piece in (1, 3):
-        cache, pieces = model.start_cache(memory, mask, 8), []
-        for slot in range(0, 5, piece):
-            ids = TARGET[:, slot : slot + piece]
-            logits, _, cache = model.decode(ids, memory, mask, cache=cache, slot=slot)
-            pieces.append(logits)
-        close(np.concatenate(pieces, axis=1), expected)
-        assert len(cache) == model.config.num_layers
-
-
-@every_model
-def test_padding_never_changes_the_logits_and_the_future_is_hidden(name):
-    model = make(name)
-    expected = model((SOURCE, TARGET)).numpy()
-    longer = np.pad(SOURCE, ((0, 0), (0, 3)))
-    close(model((longer, TARGET)), expected)
-    later = TARGET.copy()
-    later[:, 3:] = 10
-    np.testing.assert_array_equal(model((SOURCE, later))[:, :3], expected[:, :3])
-    assert np.abs(model((SOURCE, later))[:, 3:] - expected[:, 3:]).max() > 1e-3
-    other = SOURCE.copy()
-    other[0, 0] = 11
-    changed = np.abs(model((other, TARGET)) - expected).max(axis=(1, 2))
-    assert changed[0] > 1e-3 and changed[1] == 0
-
-
-@every_model
-def test_a_saved_model_loads_with_the_same_parts_and_logits(name, tmp_path):
-    model = make(name)
-    expected = model((SOURCE, TARGET))
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert type(loaded) is type(model)
-    assert loaded.config == model.config and type(loaded.config) is type(model.config)
-    np.testing.assert_array_equal(loaded((SOURCE, TARGET)), expected)
-
-
 def uncached_greedy(model, source, max_extra):
     """캐시 없이, 스텝마다 처음부터 다시 계산합니다."""
     ids, finished = np.full((len(source), 1), 1), np.zeros(len(source), bool)
@@ -149,16 +100,34 @@ def uncached_greedy(model, source, max_extra):
     return ids[:, 1:]
 
 
-@every_model
-def test_greedy_equals_decoding_without_a_cache(name):
-    model = make(name)
+def with_a_cache_equals_the_full_pass(model, expected):
+    memory, mask = model.encode(SOURCE), padding_mask(SOURCE)
+    for piece in (1, 3):
+        cache, pieces = model.start_cache(memory, mask, 8), []
+        for slot in range(0, 5, piece):
+            ids = TARGET[:, slot : slot + piece]
+            logits, _, cache = model.decode(ids, memory, mask, cache=cache, slot=slot)
+            pieces.append(logits)
+        close(np.concatenate(pieces, axis=1), expected)
+        assert len(cache) == model.config.num_layers
+
+
+def padding_and_the_future_change_nothing(model, expected):
+    longer = np.pad(SOURCE, ((0, 0), (0, 3)))
+    close(model((longer, TARGET)), expected)
+    later = TARGET.copy()
+    later[:, 3:] = 10
+    np.testing.assert_array_equal(model((SOURCE, later))[:, :3], expected[:, :3])
+    assert np.abs(model((SOURCE, later))[:, 3:] - expected[:, 3:]).max() > 1e-3
+    other = SOURCE.copy()
+    other[0, 0] = 11
+    changed = np.abs(model((other, TARGET)) - expected).max(axis=(1, 2))
+    assert changed[0] > 1e-3 and changed[1] == 0
+
+
+def answers_and_scores_are_those_of_the_full_pass(model):
     expected = uncached_greedy(model, SOURCE, max_extra=2)
     np.testing.assert_array_equal(greedy(model, SOURCE, 1, 2, 2), expected)
-
-
-@pytest.mark.parametrize("name", OWN_CACHE)
-def test_the_scores_of_the_beams_are_those_of_the_full_pass(name):
-    model = make(name)
     ids, scores = beam_search(
         model, SOURCE, 1, 2, 2, beam_size=3, length_penalty=0.0, return_beams=True
     )
@@ -168,8 +137,27 @@ def test_the_scores_of_the_beams_are_those_of_the_full_pass(name):
         given = np.pad(answer[:, :-1], ((0, 0), (1, 0)), constant_values=1)
         log_p = tf.nn.log_softmax(model((SOURCE, given))).numpy()
         chosen = np.take_along_axis(log_p, answer[..., np.newaxis], axis=-1)[..., 0]
-        expected = (chosen * (answer != 0)).sum(axis=1)
-        close(scores[:, beam], expected, 1e-4)
+        close(scores[:, beam], (chosen * (answer != 0)).sum(axis=1), 1e-4)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in OWN_CACHE))
+        for name in MODELS
+    ],
+)
+def test_a_changed_model_keeps_the_promises_of_the_first_one(name, tmp_path):
+    model = make(name)
+    expected = model((SOURCE, TARGET)).numpy()
+    with_a_cache_equals_the_full_pass(model, expected)
+    padding_and_the_future_change_nothing(model, expected)
+    answers_and_scores_are_those_of_the_full_pass(model)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert type(loaded) is type(model)
+    assert loaded.config == model.config and type(loaded.config) is type(model.config)
+    np.testing.assert_array_equal(loaded((SOURCE, TARGET)), expected)
 
 
 @pytest.mark.parametrize("name", ["today", "alibi", "blocks", "decoder_only_today"])
@@ -401,8 +389,9 @@ def test_every_attention_refuses_the_masks_that_the_first_one_refuses(name):
 # --- 무리 지은 어텐션 ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key_heads", [1, 2, 3, 6])
-@pytest.mark.parametrize("use_bias", [False, True])
+@pytest.mark.parametrize(
+    ("key_heads", "use_bias"), [(1, False), (2, True), (3, False), (6, True)]
+)
 def test_grouped_attention_equals_keras(key_heads, use_bias):
     query, memory = normal(2, 4, 12), normal(2, 5, 12, seed=1)
     layer = variants.GroupedQueryAttention(12, 6, key_heads, use_bias=use_bias)

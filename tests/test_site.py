@@ -193,10 +193,12 @@ def test_the_contents_follow_the_reader(visit):
     page.locator("#seq2seq-summary").scroll_into_view_if_needed()
     page.wait_for_function(f"{contents}.scrollTop > 0")
     # 제목을 지나치지 않고 건너뛰어도 표시는 읽는 곳에 있습니다. 쪽의 처음에는 없습니다.
+    # 쪽이 늦게 길어지기도 하므로, 볼 때마다 그 끝으로 갑니다.
     marked = f"{contents}.querySelector('.nav-link[aria-current]')?.hash"
     for top, expected in ((0, ""), (1e6, "#seq2seq-summary")):
-        page.evaluate(f"scrollTo({{ top: {top}, behavior: 'instant' }})")
-        page.wait_for_function(f"({marked} ?? '') === '{expected}'", polling=400)
+        there = f"scrollTo({{ top: {top}, behavior: 'instant' }})"
+        right = f"({marked} ?? '') === '{expected}'"
+        page.wait_for_function(f"() => {{ {there}; return {right} }}", polling=400)
 
 
 def test_what_goes_on_sideways_fades_until_its_end(visit):

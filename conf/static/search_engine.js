@@ -13,7 +13,7 @@ const notesSearch = (() => {
     title: 0.45, heading: 0.45, phrases: 0.46, length: 0.57, saturation: 0.9,
     name: 1.6, word: 1.2, whole: 1.2, number: 2, short: 1, loose: 0.5, part: 0.6,
     pair: 1.1, near: 0.45, phrase: 1.5,
-    exact: 8, lesson: 18, taught: 1.6, page: 0.11, cover: 0.55, book: 0.5, side: 0.7, first: 0.83, sentence: 0.2,
+    exact: 8, lesson: 18, taught: 1.6, page: 0.11, cover: 0.65, book: 0.5, side: 0.7, first: 0.83, sentence: 0.17,
   };
   // 가르치는 자리가 먼저입니다. 목록과 표와 더 깊은 쪽은 그 뒤입니다.
   const PLACES = {
@@ -24,7 +24,7 @@ const notesSearch = (() => {
   const COMMANDS = "practice/command_line";
   // 겪은 일을 적은 말은 실수를 보인 절이, 까닭을 물은 말은 까닭을 말하는 절이 답합니다.
   const ASKED = [
-    [/더니|는데|(^| )[안못] |[가-힣][음함짐됨림옴남다]$|[^까나가죠예에줘]요$|오류|에러|이상|error|nan/i, /break|mistake/, 1.35],
+    [/^(?!.*(얼마나|뭐|뭘|무엇|어디|어떻게|방법|차이)).*(더니|는데|(^| )[안못] |[가-힣][음함짐됨림옴남다]$|[^까나가죠예에줘]요$|오류|에러|이상|error|nan)/i, /break|mistake/, 1.25],
     [/왜|이유|까닭|why/i, /왜|까닭|questions/, 1.2],
   ];
 

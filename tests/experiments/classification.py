@@ -347,22 +347,11 @@ def batches(tokenizer, texts, labels, seed=0):
     return training.Batches(pairs, TRAINING["tokens"], seed)
 
 
-class InverseRoot(keras.optimizers.schedules.LearningRateSchedule):
-    """논문 (식 3)의 모양: `peak`까지 곧게 오르고 스텝의 제곱근에 반비례해 내립니다."""
-
-    def __init__(self, peak, warmup):
-        self.peak, self.warmup = peak, warmup
-
-    def __call__(self, step):
-        passed = (tf.cast(step, "float32") + 1.0) / self.warmup
-        return self.peak * tf.minimum(passed, tf.math.rsqrt(passed))
-
-
 def rates(schedule, peak, steps):
     """스텝마다의 학습률."""
     warmup = int(TRAINING["warmup"] * steps)
-    if schedule == "inverse root":
-        return InverseRoot(peak, warmup)
+    if schedule == "inverse root":  # 가장 높은 곳이 peak가 되는 d_model을 줍니다
+        return training.WarmupSchedule(1 / (peak**2 * warmup), warmup)
     return keras.optimizers.schedules.CosineDecay(
         0.0, steps - warmup, warmup_target=peak, warmup_steps=warmup
     )
