@@ -108,6 +108,9 @@ VARIANTS["shaken"] = VARIANTS["large"] | {
     "saves": 12,
 }
 
+# 자리표를 쓴 모델에서 옵티마이저만 바꾼 것
+VARIANTS["muon"] = VARIANTS["copied"] | {"optimizer": "muon"}
+
 
 def settings_of(what):
     """갈래의 설정. 적지 않은 것은 기본과 같습니다."""
@@ -127,6 +130,7 @@ PLAN = [
     {"what": "multi30k", "seed": 1},
     {"what": "copied", "seed": 1},
     {"what": "copied", "seed": 2},
+    {"what": "muon", "seed": 1},
     {"what": "large", "seed": 1},
     {"what": "shaken", "seed": 1},
     {"what": "shipped", "variant": "shaken"},
@@ -951,7 +955,7 @@ def first_losses(what, pairs, updates=2):
     settings = settings_of(what)
     rows = rows_of(pairs, source, target)
     data, _ = batches(rows, settings["tokens"], settings["longest"], 1)
-    smoothing, losses = SETTINGS["label_smoothing"], []
+    smoothing, losses = settings["label_smoothing"], []
     if what == "torch":
         import torch
 
