@@ -81,12 +81,13 @@ return {
   // 요소로 남기고 글로 바꿉니다.
   thin_code: () => {
     const seen = new Map();
-    for (const word of all("pre span:not([id], :has(*))")) {
+    const many = all("pre span:not([id], :has(*))").filter(word => {
       let way = `${word.checkVisibility()}/`;
       for (let e = word; e; e = e.parentElement) way += `${e.className}/`;
       seen.set(way, (seen.get(way) ?? 0) + 1);
-      if (seen.get(way) > 3) word.replaceWith(word.textContent);
-    }
+      return seen.get(way) > 3;
+    });
+    for (const word of many) word.replaceWith(word.textContent);
   },
 
   // 같은 바탕에 같은 색과 크기로 적힌 글은 셋까지만 표를 답니다. 코드의 낱말 수천 개에서

@@ -171,7 +171,7 @@ def test_beams_and_their_scores_are_those_of_python(pair):
     name, page = pair
     if opened(name).task == "classify":
         return
-    rows = random.Random(1).sample(rows_of(name), 20)
+    rows = random.Random(1).sample(rows_of(name), 50)
     ours = page.evaluate(BEAM, rows)
     ids, scores = beam_search(
         opened(name).model, pad_rows(rows), 2, 3, return_beams=True

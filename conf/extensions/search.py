@@ -107,7 +107,9 @@ def _text(node):
 
 
 def _joined(text):
-    return re.sub(r"\s+([.,)\]])", r"\1", " ".join(text.split()))
+    """이은 글. 주소로는 찾지 않으므로 뺍니다."""
+    text = " ".join(re.sub(r"https?://\S+", "", text).split())
+    return re.sub(r"\s+([.,)\]])", r"\1", text)
 
 
 def readable_formula(latex):
