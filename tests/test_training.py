@@ -202,7 +202,8 @@ def test_padding_is_what_the_data_to_score_says():
         return tf.one_hot(tf.ones_like(inputs[1]), 12)
 
     pairs = reversals(20, seed=1, longest=6)  # 1번 토큰은 나오지 않습니다
-    assert evaluate(guess_padding, Batches(pairs, 30, pad_id=1)).accuracy == 0
+    scores = evaluate(guess_padding, Batches(pairs, 30, pad_id=1))
+    assert scores.accuracy == 0 and scores.loss == pytest.approx(np.log(11 + np.e))
 
 
 def test_training_takes_the_padding_of_the_data_and_keeps_as_many_as_it_is_told(
